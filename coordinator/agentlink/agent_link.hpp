@@ -1,0 +1,72 @@
+// The conversation with one VM's guest agent. Every call is asynchronous: it returns at once and answers on the
+// loop thread, exactly once (answer, error of the agent, deadline, or link lost for good).
+// A link re-opens its channel and says hello again after a migration; requests are sent again across a hello.
+#pragma once
+
+#include <chrono>
+#include <functional>
+#include <memory>
+#include <nlohmann/json_fwd.hpp>
+#include <string>
+#include <vector>
+
+#include "coordinator/base/result.hpp"
+#include "coordinator/base/types.hpp"
+
+namespace rdmove {
+
+struct Holdout {
+  int pid = 0;
+  std::string name;
+  std::string device;
+};
+
+struct AgentDevice {
+  DeviceAlias alias;
+  MacAddress mac;
+  bool soft_roce = true;  ///< bridge pools: the agent makes the rxe device itself
+};
+
+struct RestoredDevice {
+  DeviceAlias alias;
+  std::string netdev;
+  std::string rdma;
+  std::vector<std::string> gids;
+  std::vector<std::string> addresses;
+};
+
+/// What prepare answers: everything let go, or these processes did not (nothing was changed then).
+struct PrepareOutcome {
+  std::vector<Holdout> holdouts;
+  int applications = 0;
+};
+
+struct RestoreOutcome {
+  std::vector<RestoredDevice> devices;
+};
+
+class AgentLink {
+ public:
+  template <class T>
+  using Done = std::function<void(Result<T>)>;
+  using Milliseconds = std::chrono::milliseconds;
+
+  virtual ~AgentLink() = default;  ///< outstanding requests are dropped without an answer
+
+  virtual void prepare(const MigrationId&, const std::vector<AgentDevice>&, Milliseconds deadline, bool force,
+                       Done<PrepareOutcome>) = 0;
+  virtual void restore(const MigrationId&, const std::vector<AgentDevice>&, Milliseconds deadline,
+                       Done<RestoreOutcome>) = 0;
+  virtual void holdouts(Milliseconds deadline, Done<std::vector<Holdout>>) = 0;
+  /// "status" or "counters": the agent's own JSON object, checked for size and depth, passed on to people.
+  virtual void query(const std::string& method, Milliseconds deadline, Done<std::string>) = 0;
+};
+
+class AgentLinks {
+ public:
+  virtual ~AgentLinks() = default;
+  /// One link per domain at a time; kConflict is answered to its first request when another program has the port.
+  virtual std::unique_ptr<AgentLink> open(const DomainUuid&) = 0;
+};
+
+}  // namespace rdmove

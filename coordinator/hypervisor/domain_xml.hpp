@@ -1,0 +1,44 @@
+// Reads and rewrites the parts of a libvirt domain XML that rdmove cares for. Pure functions over text
+// (pugixml inside); any thread. Inputs come from libvirt or, on the arrival, from a partner: bounded to 1 MiB.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "coordinator/base/result.hpp"
+#include "coordinator/base/types.hpp"
+#include "coordinator/migration/plan.hpp"
+
+namespace rdmove {
+
+/// "0000:00:03.0"-like guest address of a device, as libvirt's <address type='pci' .../> says it.
+struct GuestDevice {
+  DeviceAlias alias;
+  std::string element;  ///< the whole device element as text
+  std::string kind;     ///< "interface" or "hostdev"
+  std::optional<MacAddress> mac;
+  std::optional<std::string> pci_address;
+};
+
+/// The device with this user alias; kNotFound when the domain has none.
+Result<GuestDevice> findDevice(const std::string& domain_xml, const DeviceAlias& alias);
+
+/// The element as it can travel: user alias, MAC, model and guest address kept; target dev, backend state,
+/// host source (bridge, PCI address of the VF) removed.
+Result<std::string> portableDevice(const std::string& device_element);
+
+/// A portable element bound to a bridge, or to a VF by PCI address ("0000:3b:00.2"); ready for attach.
+Result<std::string> bindToBridge(const std::string& portable, const std::string& bridge);
+Result<std::string> bindToVf(const std::string& portable, const std::string& pci_address, std::optional<int> vlan);
+
+/// domain_xml with the device of this alias replaced (or added when absent) by `element`.
+Result<std::string> replaceDevice(const std::string& domain_xml, const DeviceAlias& alias, const std::string& element);
+
+/// True when both elements are the same device for the guest: alias, MAC, model and guest PCI address.
+bool sameForGuest(const std::string& element_a, const std::string& element_b);
+
+/// Host-side names that any definition claims: bridges are not claimed, VF PCI addresses are.
+Result<std::vector<std::string>> claimedVfs(const std::string& domain_xml);
+
+}  // namespace rdmove

@@ -1,0 +1,116 @@
+// What the coordinator needs of the hypervisor, in its own words: no libvirt type crosses this header.
+// Calls block (the migrate call for the whole transfer) and are made from worker threads; events come on
+// the hypervisor's own thread, and the listener must only post them to the loop.
+// The one real implementation is libvirt_hypervisor.cpp.
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "coordinator/base/result.hpp"
+#include "coordinator/base/types.hpp"
+#include "coordinator/hypervisor/channel.hpp"
+
+namespace rdmove {
+
+enum class DomainState { kAbsent, kShutOff, kRunning, kPaused, kPausedByMigration, kPausedPostcopy, kOther };
+
+/// Why a running domain runs: libvirt's state reason, where it decides something for us.
+enum class RunReason { kOther, kMigrated, kMigrationCanceled, kPostcopy };
+
+struct DomainStatus {
+  std::string name;
+  DomainUuid uuid;
+  DomainState state = DomainState::kAbsent;
+  RunReason run_reason = RunReason::kOther;
+  bool persistent = false;
+  bool migration_job = false;  ///< a migration job (in or out) is active on it
+  std::string state_text;      ///< for people: "running (migrated)"
+};
+
+enum class XmlKind { kLive, kInactive };
+
+struct MigrationRequest {
+  DomainUuid domain;
+  std::string destination_uri;               ///< "qemu+tls://hostb/system", peer to peer
+  std::optional<std::string> migration_uri;  ///< "tcp://hostb"
+  std::optional<std::string> persist_xml;    ///< definition for the destination; only for persistent domains
+  bool persistent = false;                   ///< PERSIST_DEST and UNDEFINE_SOURCE
+  bool postcopy = false;                     ///< allow post-copy; the caller switches with startPostcopy
+  bool auto_converge = false;
+  bool copy_storage_all = false;
+  bool tls = false;
+  std::optional<unsigned> bandwidth_mib;
+  std::optional<int> parallel_connections;
+};
+
+struct JobProgress {
+  bool active = false;
+  std::uint64_t total_bytes = 0;
+  std::uint64_t remaining_bytes = 0;
+  std::uint64_t dirty_bytes_per_second = 0;
+  std::uint64_t iteration = 0;
+  std::chrono::milliseconds elapsed{0};
+};
+
+enum class Lifecycle {
+  kDefined, kUndefined, kStarted, kSuspended, kResumed, kStopped, kShutdown, kCrashed
+};
+
+/// detail of a lifecycle event, where it decides something. Anything else is kOther.
+enum class LifecycleDetail { kOther, kMigrated, kPostcopy, kPostcopyFailed, kFailed, kMigrating };
+
+class HypervisorListener {
+ public:
+  virtual ~HypervisorListener() = default;
+  virtual void onLifecycle(const DomainUuid&, Lifecycle, LifecycleDetail) = 0;
+  virtual void onDeviceRemoved(const DomainUuid&, const DeviceAlias&) = 0;
+  virtual void onDeviceRemovalFailed(const DomainUuid&, const DeviceAlias&) = 0;
+  virtual void onMigrationIteration(const DomainUuid&, int iteration) = 0;
+  virtual void onJobCompleted(const DomainUuid&) = 0;
+  /// After true every event before it may have been missed: look at the state again.
+  virtual void onConnection(bool connected) = 0;
+};
+
+class Hypervisor {
+ public:
+  virtual ~Hypervisor() = default;
+
+  /// By name or UUID. kNotFound when this host has no such domain.
+  virtual Result<DomainStatus> find(const std::string& name_or_uuid) = 0;
+  virtual Result<std::vector<DomainStatus>> list() = 0;
+  virtual Result<std::string> xml(const DomainUuid&, XmlKind) = 0;
+  /// Replaces the persistent definition.
+  virtual Result<void> define(const std::string& xml) = 0;
+  /// The rdmove metadata element; nullopt when there is none. See metadata.hpp for its form.
+  virtual Result<std::optional<std::string>> metadata(const DomainUuid&, XmlKind) = 0;
+  virtual Result<void> setMetadata(const DomainUuid&, XmlKind, const std::optional<std::string>& element) = 0;
+
+  /// Only asks; the proof is onDeviceRemoved or the live XML. kNotFound when there is no such device.
+  virtual Result<void> detach(const DomainUuid&, const DeviceAlias&) = 0;
+  /// Live only. Idempotent by the user alias: present already is success. kConflict: job lock, try again.
+  virtual Result<void> attach(const DomainUuid&, const std::string& device_xml) = 0;
+
+  /// Blocks until libvirt's peer-to-peer migration has ended.
+  virtual Result<void> migrate(const MigrationRequest&) = 0;
+  virtual Result<void> startPostcopy(const DomainUuid&) = 0;
+  virtual Result<void> abortJob(const DomainUuid&) = 0;
+  virtual Result<JobProgress> progress(const DomainUuid&) = 0;
+  virtual Result<void> resume(const DomainUuid&) = 0;
+  virtual Result<void> suspend(const DomainUuid&) = 0;
+  virtual Result<void> destroy(const DomainUuid&) = 0;
+
+  /// A virtio-serial port of the running domain as a byte stream (channel.hpp). kConflict: somebody has it open.
+  virtual Result<std::unique_ptr<ByteChannel>> openChannel(const DomainUuid&, const std::string& port,
+                                                           ChannelListener&) = 0;
+
+  /// Which of these the host's libvirt can do is looked at, never assumed: "libvirt 9.0.0, QEMU 7.2.22".
+  virtual Result<std::string> version() = 0;
+};
+
+}  // namespace rdmove

@@ -1,0 +1,104 @@
+// The host's memory of migrations: write ahead, intent before act, outcome after. SQLite behind it
+// (sqlite_journal.cpp); schema and rules in docs/journal.md. Called on the loop thread only. A call that returned
+// success is durable.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "coordinator/base/clock.hpp"
+#include "coordinator/base/result.hpp"
+#include "coordinator/base/types.hpp"
+
+namespace rdmove {
+
+/// Persisted: do not renumber.
+enum class Role : int { kDeparture = 1, kArrival = 2 };
+
+/// Persisted: do not renumber.
+enum class Outcome : int {
+  kRunning = 0, kCompleted = 1, kRefused = 2, kRolledBack = 3, kDegraded = 4, kWithdrawn = 5, kExpired = 6
+};
+bool isFinished(Outcome outcome);  ///< kRunning and kDegraded are not
+std::string_view toString(Outcome outcome);
+std::string_view toString(Role role);
+
+struct MigrationRecord {
+  MigrationId id;
+  Role role = Role::kDeparture;
+  DomainUuid uuid;
+  std::string domain;
+  HostName partner;
+  std::string phase;      ///< the machine's state name
+  Outcome outcome = Outcome::kRunning;
+  std::string plan;       ///< JSON, plan_json.hpp
+  std::string error;      ///< sentence, empty when none
+  std::int64_t created_us = 0;
+  std::int64_t updated_us = 0;
+};
+
+/// Persisted: do not renumber.
+enum class StepMark : int { kIntent = 1, kDone = 2, kFailed = 3, kNote = 4 };
+
+struct StepRecord {
+  MigrationId id;
+  Role role = Role::kDeparture;
+  std::string source;  ///< "hosta departure"; rows told by the partner keep the partner's name
+  std::string step;    ///< "Unplugging"
+  StepMark mark = StepMark::kIntent;
+  std::string detail;
+  std::int64_t wall_us = 0;
+  std::int64_t boot_ns = 0;
+};
+
+struct LeaseRecord {
+  MigrationId migration;
+  DomainUuid uuid;
+  DeviceAlias alias;
+  PoolName pool;
+  VfName vf;
+  bool permanent = false;  ///< the domain was seen arriving: never ends by time any more
+  std::int64_t expires_boot_ns = 0;
+  std::string boot_id;
+};
+
+/// Small named values of one migration that recovery needs ("leases", "released", "identity-before:ua-rdma0").
+struct FactRecord {
+  std::string name;
+  std::string value;
+};
+
+class Journal {
+ public:
+  virtual ~Journal() = default;
+
+  /// One unfinished migration per VM and host: kConflict names the other. Reserves room for the rows to come.
+  virtual Result<void> begin(const MigrationRecord&) = 0;
+  /// Phase and the intent's step row in one transaction.
+  virtual Result<void> enter(const MigrationId&, Role, const std::string& phase) = 0;
+  virtual Result<void> mark(const MigrationId&, Role, const std::string& step, StepMark, const std::string& detail) = 0;
+  virtual Result<void> finish(const MigrationId&, Role, Outcome, const std::string& error) = 0;
+  virtual Result<void> setPlan(const MigrationId&, Role, const std::string& plan_json) = 0;
+
+  virtual Result<void> setFact(const MigrationId&, Role, const std::string& name, const std::string& value) = 0;
+  virtual Result<std::vector<FactRecord>> facts(const MigrationId&, Role) = 0;
+
+  /// Step rows of the partner, kept beside ours for the timeline; replaces what that source told before.
+  virtual Result<void> keepPartnerSteps(const MigrationId&, Role, const std::vector<StepRecord>&) = 0;
+
+  virtual Result<std::optional<MigrationRecord>> find(const MigrationId&, Role) = 0;
+  virtual Result<std::vector<MigrationRecord>> list(std::size_t newest) = 0;
+  virtual Result<std::vector<MigrationRecord>> unfinished() = 0;
+  virtual Result<std::vector<StepRecord>> steps(const MigrationId&, Role) = 0;
+
+  /// All or nothing. kExhausted when a VF is leased already.
+  virtual Result<void> lease(const std::vector<LeaseRecord>&) = 0;
+  virtual Result<std::vector<LeaseRecord>> leases() = 0;
+  virtual Result<void> makePermanent(const MigrationId&) = 0;
+  virtual Result<void> renewLeases(const MigrationId&, std::int64_t expires_boot_ns) = 0;
+  virtual Result<void> freeLeases(const MigrationId&) = 0;
+};
+
+}  // namespace rdmove
