@@ -1,0 +1,80 @@
+// What the host may ask at any time without changing anything: status, holdouts, counters.
+// The page: docs/agent-protocol.md.
+#pragma once
+
+#include <map>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "guestagent/protocol/types.hpp"
+
+namespace rdmove::protocol {
+
+struct DeviceStatus {
+  std::string rdma;    // "rxe0"
+  std::string netdev;  // empty: no network interface (InfiniBand without IPoIB, or already gone)
+  MacAddress mac;
+  std::string pci;     // "0000:07:00.0", or empty
+  std::string state;   // of the port, as sysfs says it without its number: "ACTIVE", "DOWN"
+  std::uint32_t mtu = 0;
+  std::vector<GidEntry> gids;
+  std::vector<std::string> addresses;  // "10.0.0.5/24"
+  auto operator<=>(const DeviceStatus&) const = default;
+};
+
+struct StatusRequest {
+  static constexpr std::string_view method = "status";
+  [[nodiscard]] Payload to_payload() const { return {}; }
+  static Result<StatusRequest> from_payload(const Payload&) { return StatusRequest{}; }
+};
+
+struct StatusResult {
+  std::vector<DeviceStatus> devices;
+  std::optional<MigrationId> prepared;  // the migration that the guest is prepared for, and not yet restored
+  std::uint32_t applications = 0;       // registered now
+
+  [[nodiscard]] Payload to_payload() const;
+  static Result<StatusResult> from_payload(const Payload& payload);
+  bool operator==(const StatusResult&) const = default;
+};
+
+struct HoldoutsRequest {
+  static constexpr std::string_view method = "holdouts";
+  [[nodiscard]] Payload to_payload() const { return {}; }
+  static Result<HoldoutsRequest> from_payload(const Payload&) { return HoldoutsRequest{}; }
+};
+
+/// Every process that holds an RDMA device open and is no registered application. Also the data of
+/// ErrorCode::Holdouts.
+struct HoldoutsResult {
+  std::vector<Holdout> holdouts;
+
+  [[nodiscard]] Payload to_payload() const;
+  static Result<HoldoutsResult> from_payload(const Payload& payload);
+  bool operator==(const HoldoutsResult&) const = default;
+};
+
+struct DeviceCounters {
+  std::string rdma;
+  std::uint32_t port = 1;
+  std::map<std::string, std::uint64_t> counters;  // netdev counters are prefixed "netdev_"
+  auto operator<=>(const DeviceCounters&) const = default;
+};
+
+struct CountersRequest {
+  static constexpr std::string_view method = "counters";
+  [[nodiscard]] Payload to_payload() const { return {}; }
+  static Result<CountersRequest> from_payload(const Payload&) { return CountersRequest{}; }
+};
+
+struct CountersResult {
+  std::vector<DeviceCounters> devices;
+
+  [[nodiscard]] Payload to_payload() const;
+  static Result<CountersResult> from_payload(const Payload& payload);
+  bool operator==(const CountersResult&) const = default;
+};
+
+}  // namespace rdmove::protocol

@@ -1,0 +1,18 @@
+// Text to JSON and back, with the channel's limits: one object, depth, UTF-8. Any thread.
+#pragma once
+
+#include <nlohmann/json_fwd.hpp>
+#include <string>
+#include <string_view>
+
+#include "guestagent/protocol/error.hpp"
+
+namespace rdmove::protocol {
+
+/// Accepts exactly one JSON object of at most limits::json_depth levels; ParseError or InvalidRequest else.
+Result<nlohmann::json> parse_object(std::string_view text);
+
+/// Compact; what is not UTF-8 (a process may call itself anything) becomes U+FFFD.
+std::string dump(const nlohmann::json& value);
+
+}  // namespace rdmove::protocol
