@@ -1,0 +1,71 @@
+// The destination host's part of a migration, as a state machine (docs/architecture.md, "Arrival").
+// This is the facade; the states are in arrival_states.hpp. Owned by an ArrivalSession; loop thread only.
+#pragma once
+
+#include <memory>
+#include <string>
+
+#include "coordinator/migration/machine.hpp"
+
+namespace rdmove {
+
+/// What an arrival can ask for. Every step looks first and then acts, so it may be started again after a crash.
+enum class ArrivalStep {
+  kStage,         ///< VFs picked and leased, bound, identity staged where the driver takes it
+  kObserve,       ///< after a restart or a withdrawal: is the domain here, and how? Answered by events below
+  kPlug,          ///< identity live, VF attached at the same guest address and alias
+  kRestoreGuest,  ///< the agent has put addresses back and the GIDs are there
+  kVerify,        ///< live and persistent definition right; a definition that names another VF is rewritten
+  kUnstage,       ///< leases freed, VFs back in their pool
+};
+const char* toString(ArrivalStep step);
+
+using ArrivalActions = MachineActions<ArrivalStep>;
+using ArrivalStepSucceeded = StepSucceeded<ArrivalStep>;
+using ArrivalStepFailed = StepFailed<ArrivalStep>;
+
+/// The source says: the identity is off its VFs, read back. Journaled before it is answered.
+struct IdentityReleased : boost::statechart::event<IdentityReleased> {};
+/// libvirt's STARTED(migrated): QEMU waits for the stream. From now on the lease does not end by time.
+struct DomainIncoming : boost::statechart::event<DomainIncoming> {};
+/// libvirt's RESUMED(migrated), seen in the state as well: the domain runs here. The point of no return.
+struct DomainResumed : boost::statechart::event<DomainResumed> {};
+/// libvirt's STOPPED: an incoming that failed, or a VM that ended here.
+struct DomainGone : boost::statechart::event<DomainGone> {};
+/// The source rolls back.
+struct WithdrawRequested : boost::statechart::event<WithdrawRequested> {};
+/// The lease's hold passed without a renewal and before the domain was seen.
+struct LeaseExpired : boost::statechart::event<LeaseExpired> {};
+
+namespace arrival {
+class Machine;
+}
+
+class ArrivalMachine {
+ public:
+  ArrivalMachine(ArrivalActions& actions, std::chrono::milliseconds attach_budget);
+  ~ArrivalMachine();
+
+  /// phase: empty for a new reservation, else the journaled phase to go on from.
+  void start(const std::string& phase);
+
+  void process(const ArrivalStepSucceeded& event);
+  void process(const ArrivalStepFailed& event);
+  void process(const DeadlinePassed& event);
+  void process(const IdentityReleased& event);
+  void process(const DomainIncoming& event);
+  void process(const DomainResumed& event);
+  void process(const DomainGone& event);
+  void process(const WithdrawRequested& event);
+  void process(const LeaseExpired& event);
+
+  std::string phase() const;
+  /// True from the domain's resume on: there is no way back.
+  bool arrived() const;
+  bool ended() const;
+
+ private:
+  std::unique_ptr<arrival::Machine> machine_;
+};
+
+}  // namespace rdmove

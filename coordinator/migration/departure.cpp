@@ -1,0 +1,180 @@
+#include "coordinator/migration/departure.hpp"
+
+#include <string_view>
+
+#include "coordinator/migration/departure_states.hpp"
+
+namespace rdmove {
+namespace departure {
+
+void Machine::unconsumed_event(const sc::event_base&) { actions_.unconsumed(phase, "event"); }
+
+sc::result Boot::react(const Recover& event) {
+  const std::string_view phase = event.phase;
+  if (phase.empty()) return transit<Preflight>();
+  // Nothing was asked of the guest yet: give the lease back and say so.
+  if (phase == Preflight::kPhase || phase == Reserving::kPhase || phase == Refusing::kPhase) return transit<Refusing>();
+  // The guest may have let go already: have it take everything up again.
+  if (phase == Preparing::kPhase || phase == RestoringGuest::kPhase) return transit<RestoringGuest>();
+  if (phase == Unpreparing::kPhase) return transit<Unpreparing>();
+  if (phase == Unplugging::kPhase) return transit<Unplugging>();
+  if (phase == UnplugStuck::kPhase) return transit<UnplugStuck>();
+  if (phase == TakingIdentity::kPhase) return transit<TakingIdentity>();
+  if (phase == AnnouncingRelease::kPhase) return transit<AnnouncingRelease>();
+  if (phase == Transferring::kPhase) return transit<Transferring>();
+  if (phase == Handover::kPhase) return transit<Handover>();
+  if (phase == Releasing::kPhase) return transit<Releasing>();
+  if (phase == Replugging::kPhase) return transit<Replugging>();
+  if (phase == Withdrawing::kPhase) return transit<Withdrawing>();
+  return transit<Settling>();
+}
+
+sc::result Preflight::done() { return cancelHeld() ? transit<Refused>() : transit<Reserving>(); }
+sc::result Preflight::failed(const Error& error) {
+  world().blame(error);
+  return transit<Refused>();
+}
+
+sc::result Reserving::done() { return cancelHeld() ? transit<Refusing>() : transit<Preparing>(); }
+sc::result Reserving::failed(const Error& error) {
+  world().blame(error);
+  return transit<Refusing>();  // a refusal that we did not hear to its end may have left a lease
+}
+
+sc::result Preparing::done() { return cancelHeld() ? transit<RestoringGuest>() : transit<Unplugging>(); }
+sc::result Preparing::failed(const Error& error) {
+  world().blame(error);
+  // The agent un-holds everything before it names holdouts, and one that was never reached did nothing.
+  if (error.code == ErrorCode::kHoldouts || error.code == ErrorCode::kUnavailable) return transit<Withdrawing>();
+  return transit<Unpreparing>();
+}
+
+Unplugging::Unplugging(my_context ctx) : Work(ctx) { wait(times().unplug); }
+sc::result Unplugging::done() { return cancelHeld() ? transit<Replugging>() : transit<TakingIdentity>(); }
+sc::result Unplugging::failed(const Error& error) {
+  world().blame(error);
+  return transit<Replugging>();  // looks first: with several devices some may have left
+}
+sc::result Unplugging::late() {
+  failed_ = true;
+  return transit<UnplugStuck>();
+}
+
+UnplugStuck::UnplugStuck(my_context ctx) : Retried(ctx) {
+  const Error stuck{ErrorCode::kHoldouts, "take the RDMA device out of the guest",
+                    "the guest was asked and has not let it go",
+                    "End the process in the guest that holds it (rdmove agent VM holdouts); the rest happens by itself."};
+  world().blame(stuck);
+  world().degrade(stuck);
+  world().begin(Step::kNameHoldouts);  // answered to the operator by the session, not to this state
+}
+sc::result UnplugStuck::done() { return transit<Replugging>(); }
+
+sc::result TakingIdentity::done() { return cancelHeld() ? transit<Replugging>() : transit<AnnouncingRelease>(); }
+sc::result TakingIdentity::failed(const Error& error) {
+  world().blame(error);
+  return transit<Replugging>();
+}
+
+sc::result AnnouncingRelease::done() { return cancelHeld() ? transit<Replugging>() : transit<Transferring>(); }
+sc::result AnnouncingRelease::failed(const Error& error) {
+  world().blame(error);
+  return transit<Replugging>();
+}
+
+Transferring::Transferring(my_context ctx) : Work(ctx) {
+  if (times().transfer.count() > 0) wait(times().transfer);
+}
+sc::result Transferring::done() { return transit<Handover>(); }
+sc::result Transferring::arrived() { return transit<Handover>(); }
+sc::result Transferring::failed(const Error& error) {
+  world().blame(error);
+  return transit<Settling>();
+}
+sc::result Transferring::late() {
+  world().blame(Error{ErrorCode::kTimeout, "finish the transfer", "its time limit (--timeout) has passed",
+                      "Allow more time, more bandwidth, or --auto-converge or --postcopy."});
+  world().begin(Step::kAbortTransfer);
+  return discard_event();
+}
+sc::result Transferring::cancelled() {
+  takeCancel();
+  world().begin(Step::kAbortTransfer);
+  return discard_event();
+}
+
+sc::result Settling::done() { return transit<Replugging>(); }
+sc::result Settling::arrived() { return transit<Handover>(); }
+sc::result Handover::done() { return transit<Releasing>(); }
+sc::result Releasing::done() { return transit<Completed>(); }
+sc::result Replugging::done() { return transit<RestoringGuest>(); }
+sc::result RestoringGuest::done() { return transit<Withdrawing>(); }
+
+sc::result Unpreparing::done() { return transit<Withdrawing>(); }
+sc::result Unpreparing::failed(const Error& error) {
+  world().blame(error);
+  return transit<Withdrawing>();
+}
+
+sc::result Withdrawing::done() { return transit<RolledBack>(); }
+sc::result Withdrawing::failed(const Error& error) {
+  world().blame(error);
+  return transit<RolledBack>();
+}
+
+sc::result Refusing::done() { return transit<Refused>(); }
+sc::result Refusing::failed(const Error& error) {
+  world().blame(error);
+  return transit<Refused>();
+}
+
+}  // namespace departure
+
+const char* toString(DepartureStep step) {
+  switch (step) {
+    case DepartureStep::kExamine: return "examine";
+    case DepartureStep::kReserve: return "reserve";
+    case DepartureStep::kPrepareGuest: return "prepare-guest";
+    case DepartureStep::kUnplug: return "unplug";
+    case DepartureStep::kTakeIdentity: return "take-identity";
+    case DepartureStep::kAnnounceRelease: return "announce-release";
+    case DepartureStep::kTransfer: return "transfer";
+    case DepartureStep::kAbortTransfer: return "abort-transfer";
+    case DepartureStep::kSettle: return "settle";
+    case DepartureStep::kAwaitArrival: return "await-arrival";
+    case DepartureStep::kReturnVf: return "return-vf";
+    case DepartureStep::kNameHoldouts: return "name-holdouts";
+    case DepartureStep::kReplug: return "replug";
+    case DepartureStep::kRestoreGuest: return "restore-guest";
+    case DepartureStep::kWithdraw: return "withdraw";
+  }
+  return "unknown";
+}
+
+DepartureMachine::DepartureMachine(DepartureActions& actions, DepartureTimes times)
+    : machine_(std::make_unique<departure::Machine>(actions, times)) {}
+DepartureMachine::~DepartureMachine() = default;
+
+void DepartureMachine::start(const std::string& phase) {
+  machine_->initiate();
+  machine_->process_event(departure::Recover(phase));
+}
+void DepartureMachine::process(const DepartureStepSucceeded& event) { machine_->process_event(event); }
+void DepartureMachine::process(const DepartureStepFailed& event) { machine_->process_event(event); }
+void DepartureMachine::process(const DeadlinePassed& event) { machine_->process_event(event); }
+void DepartureMachine::process(const DomainArrived& event) { machine_->process_event(event); }
+
+bool DepartureMachine::cancel() {
+  machine_->cancel_taken = false;
+  machine_->process_event(CancelRequested());
+  return machine_->cancel_taken;
+}
+
+std::string DepartureMachine::phase() const { return machine_->phase; }
+bool DepartureMachine::ended() const {
+  const std::string_view phase = machine_->phase;
+  return phase == departure::Completed::kPhase || phase == departure::Refused::kPhase ||
+         phase == departure::RolledBack::kPhase;
+}
+
+}  // namespace rdmove

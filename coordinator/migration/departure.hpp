@@ -1,0 +1,74 @@
+// The source host's part of a migration, as a state machine (DESIGN: docs/architecture.md, "Departure").
+// This is the facade; the states are in departure_states.hpp. Owned by a DepartureSession; loop thread only.
+#pragma once
+
+#include <memory>
+#include <string>
+
+#include "coordinator/migration/machine.hpp"
+
+namespace rdmove {
+
+/// What a departure can ask for. Every step may be started again after a crash: it looks first, then acts.
+enum class DepartureStep {
+  kExamine,          ///< plan, or every reason why not
+  kReserve,          ///< a lease at the partner
+  kPrepareGuest,     ///< applications let go, network state captured
+  kUnplug,           ///< asked, and the removed event seen (or the live XML without it)
+  kTakeIdentity,     ///< off the VFs that were left, read back
+  kAnnounceRelease,  ///< the partner has journaled that the identity is free
+  kTransfer,         ///< libvirt's migration, started or adopted, to its end
+  kAbortTransfer,    ///< asks libvirt to cancel the job
+  kSettle,           ///< who runs the domain? succeeds when it is proven to run here alone
+  kAwaitArrival,     ///< the partner has brought everything back, and libvirt's call has returned
+  kReturnVf,         ///< the VFs that were left get back what they had, and go to their pool
+  kNameHoldouts,     ///< asks the agent who still holds the device
+  kReplug,           ///< the VFs are in the live XML again
+  kRestoreGuest,     ///< the agent has put addresses back
+  kWithdraw,         ///< the partner has freed the lease
+};
+const char* toString(DepartureStep step);
+
+using DepartureActions = MachineActions<DepartureStep>;
+using DepartureStepSucceeded = StepSucceeded<DepartureStep>;
+using DepartureStepFailed = StepFailed<DepartureStep>;
+
+/// The operator (or the daemon's stop) wants it undone. Refused past the point of no return.
+struct CancelRequested : boost::statechart::event<CancelRequested> {};
+
+/// The partner reports, or libvirt proves, that the domain was resumed there: the point of no return.
+struct DomainArrived : boost::statechart::event<DomainArrived> {};
+
+struct DepartureTimes {
+  std::chrono::milliseconds unplug{10000};
+  std::chrono::milliseconds transfer{0};  ///< 0: no limit
+};
+
+namespace departure {
+class Machine;
+}
+
+class DepartureMachine {
+ public:
+  DepartureMachine(DepartureActions& actions, DepartureTimes times);
+  ~DepartureMachine();
+
+  /// phase: empty for a new migration, else the journaled phase to go on from.
+  void start(const std::string& phase);
+
+  void process(const DepartureStepSucceeded& event);
+  void process(const DepartureStepFailed& event);
+  void process(const DeadlinePassed& event);
+  void process(const DomainArrived& event);
+  /// True when the cancel was taken; false past the point of no return, or when it is over.
+  bool cancel();
+
+  /// The innermost state's name, as journaled.
+  std::string phase() const;
+  bool ended() const;
+
+ private:
+  std::unique_ptr<departure::Machine> machine_;
+};
+
+}  // namespace rdmove
