@@ -1,0 +1,15 @@
+# shellcheck shell=bash
+# What goes into the guest's image.
+
+# Loaded by init before anything else. crc32_generic is not a dependency of rdma_rxe that modprobe knows, yet without
+# it "rdma link add … type rxe" fails with "No such file or directory".
+BOOT_MODULES=(virtio_pci virtio_net virtio_console crc32_generic ib_uverbs rdma_ucm rdma_rxe)
+
+# Loaded once the guest is ready: nobody waits for them.
+LATE_MODULES=(e1000e igbvf net_failover tun ib_umad ib_ipoib)
+
+GUEST_PROGRAMS=(ip rdma bridge rping ibv_rc_pingpong ibv_devices ibv_devinfo udpong ucmatose)
+
+# Our own programs, below $RDMOVE_BUILD. What is not built yet is left out.
+OUR_PROGRAMS=(guestagent/rdmove-agent guestagent/rdmove-run migration-tests/rdma-beat shadowdev/rdmove-shadow)
+OUR_LIBRARIES=()

@@ -1,0 +1,50 @@
+# shellcheck shell=bash
+# The packages of Debian 12 that the project needs, and the function that installs what is missing of them.
+# Used by lab, demo and check, so that each of them starts on a bare machine.
+
+BUILD_PACKAGES=(
+  g++ cmake ninja-build pkg-config ccache mold help2man
+  libvirt-dev librdmacm-dev libibverbs-dev libboost-dev
+  libsqlite3-dev libsqlitecpp-dev libgrpc++-dev protobuf-compiler protobuf-compiler-grpc libprotobuf-dev
+  nlohmann-json3-dev libtomlplusplus-dev libpugixml-dev libcli11-dev libspdlog-dev libfmt-dev
+  libnl-3-dev libnl-route-3-dev libsystemd-dev libexpected-dev
+  libgtest-dev libgmock-dev librapidcheck-dev
+)
+
+LAB_PACKAGES=(
+  libvirt-daemon libvirt-daemon-driver-qemu libvirt-clients qemu-system-x86
+  busybox-static kmod cpio xz-utils binutils iproute2
+  rdma-core ibverbs-utils rdmacm-utils ibverbs-providers
+  openssl iputils-arping jq
+)
+
+# ensure_packages NAME...: installs those that are missing. One clear sentence and status 1 where it cannot.
+ensure_packages() {
+  local missing=() package log
+  for package in "$@"; do
+    [[ $(dpkg-query -W -f '${db:Status-Status}' "$package" 2>/dev/null || true) == installed ]] || missing+=("$package")
+  done
+  (( ${#missing[@]} )) || return 0
+
+  if (( EUID != 0 )); then
+    echo "These packages are missing and only root can install them: ${missing[*]}" >&2
+    return 1
+  fi
+  echo "Installing ${#missing[@]} packages: ${missing[*]}" >&2
+  log=$(mktemp)
+  # The lists of a fresh machine are empty or old; they are fetched once per run of a script, not per package.
+  if { [[ -n ${PACKAGE_LISTS_FRESH:-} ]] || apt-get -qq update >"$log" 2>&1; } &&
+     DEBIAN_FRONTEND=noninteractive apt-get -qq -y install --no-install-recommends "${missing[@]}" >>"$log" 2>&1; then
+    PACKAGE_LISTS_FRESH=1
+    rm -f "$log"
+    return 0
+  fi
+  if grep -qiE 'no space left|not enough free space' "$log"; then
+    echo "The packages do not fit on the disk: ${missing[*]} (log: $log)" >&2
+  elif grep -qiE 'could not resolve|failed to fetch|connection (failed|refused|timed out)|temporary failure' "$log"; then
+    echo "The package registry does not answer, so these cannot be installed: ${missing[*]} (log: $log)" >&2
+  else
+    echo "apt-get could not install ${missing[*]}: $(grep -m1 '^E:' "$log" || tail -n1 "$log") (log: $log)" >&2
+  fi
+  return 1
+}
