@@ -1,0 +1,208 @@
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+
+#include "coordinator/migration/timeline_layout.hpp"
+
+namespace rdmove {
+namespace {
+
+using timeline::Group;
+using timeline::Layout;
+using timeline::number;
+using timeline::Row;
+using timeline::shown;
+
+constexpr std::size_t kMaxRows = 400;
+constexpr int kWidth = 1040;
+constexpr int kPlotLeft = 208;
+constexpr int kPlotRight = 908;  // durations stand to the right of their bars, the last ones beyond this
+constexpr int kTop = 104;
+constexpr int kRow = 26;
+constexpr int kGroupHead = 34;
+constexpr int kBar = 16;
+
+// Colours are variables, so that one file serves both schemes; s0.. are the sources in their order.
+constexpr std::string_view kStyle = R"(<style>
+svg{--bg:#fff;--fg:#1c2430;--dim:#667184;--grid:#e6eaf0;--lane:#f6f8fb;--s0:#2f6fde;--s1:#12936f;--s2:#d9822b;--s3:#8a5cd6;--s4:#c2418c;--bad:#d23b3b;--good:#12936f;--mid:#667184;--on:#fff;background:var(--bg)}
+@media(prefers-color-scheme:dark){svg{--bg:#11161d;--fg:#e4e9f0;--dim:#93a0b4;--grid:#27303c;--lane:#171e27;--s0:#6ea3ff;--s1:#3cc79d;--s2:#f2a552;--s3:#b594f5;--s4:#ef7fbb;--bad:#ff7272;--good:#3cc79d;--mid:#93a0b4;--on:#11161d}}
+text{font:12.5px system-ui,-apple-system,"Segoe UI","DejaVu Sans",sans-serif;fill:var(--fg)}
+.bg{fill:var(--bg)}.lane{fill:var(--lane)}.grid{stroke:var(--grid)}.zero{stroke:var(--dim)}.dim{fill:var(--dim)}
+.h{font-size:19px;font-weight:600}.g{font-weight:600}.num{font-variant-numeric:tabular-nums}
+.s0{--c:var(--s0)}.s1{--c:var(--s1)}.s2{--c:var(--s2)}.s3{--c:var(--s3)}.s4{--c:var(--s4)}
+.dot,.bar{fill:var(--c)}.fade{stop-color:var(--c)}
+.failed{fill:var(--bad);fill-opacity:.22;stroke:var(--bad);stroke-width:1.5}.bad{fill:var(--bad)}
+.open{fill:none;stroke:var(--c);stroke-width:2;stroke-linecap:round;stroke-linejoin:round}
+.pill.good{fill:var(--good)}.pill.bad{fill:var(--bad)}.pill.mid{fill:var(--mid)}.on{fill:var(--on);font-weight:600}
+</style>
+)";
+
+std::string escaped(std::string_view text, std::size_t columns) {
+  std::string out;
+  for (const char c : shown(text, columns)) {
+    switch (c) {
+      case '&': out += "&amp;"; break;
+      case '<': out += "&lt;"; break;
+      case '>': out += "&gt;"; break;
+      case '"': out += "&quot;"; break;
+      case '\'': out += "&#39;"; break;
+      default: out += c;
+    }
+  }
+  return out;
+}
+
+class Picture {
+ public:
+  Picture(const Timeline& timeline, const Layout& layout) : timeline_(timeline), layout_(layout) {}
+
+  std::string draw() {
+    std::size_t rows = 0;
+    for (const Group& group : layout_.groups) rows += group.rows.size();
+    bottom_ = kTop + static_cast<int>(layout_.groups.size()) * kGroupHead + static_cast<int>(rows) * kRow;
+    if (rows == 0) bottom_ += kRow;
+    const int height = bottom_ + 44 + 18 * static_cast<int>(notes().size());
+    out_ = fmt::format(
+        "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 {0} {1}\" width=\"{0}\" height=\"{1}\" role=\"img\" "
+        "aria-label=\"Timeline of migration {2}\">\n",
+        kWidth, height, escaped(timeline_.migration, 120));
+    out_ += kStyle;
+    fades();
+    add("<rect class=\"bg\" width=\"{}\" height=\"{}\"/>\n", kWidth, height);
+    heading();
+    lanes();
+    grid();
+    bars();
+    int y = bottom_ + 48;
+    for (const std::string& note : notes()) {
+      add("<text class=\"dim\" x=\"24\" y=\"{}\">{}</text>\n", y, escaped(note, 140));
+      y += 18;
+    }
+    return out_ + "</svg>\n";
+  }
+
+ private:
+  template <class... Args>
+  void add(fmt::format_string<Args...> format, Args&&... args) {
+    fmt::format_to(std::back_inserter(out_), format, std::forward<Args>(args)...);
+  }
+
+  double x(double at) const {
+    return kPlotLeft + (at - layout_.left) / (layout_.right - layout_.left) * (kPlotRight - kPlotLeft);
+  }
+
+  std::vector<std::string> notes() const {
+    std::vector<std::string> notes;
+    if (layout_.groups.empty()) return notes;
+    if (layout_.skewed) notes.emplace_back("Below 0: each host uses its own clock, and that one's is behind.");
+    if (layout_.left_out != 0) notes.push_back(fmt::format("{} shorter spans are left out.", layout_.left_out));
+    return notes;
+  }
+
+  // One gradient a source: a running bar fades out to the right.
+  void fades() {
+    out_ += "<defs>\n";
+    for (std::size_t i = 0; i < std::min<std::size_t>(layout_.groups.size(), 5); ++i) {
+      add("<linearGradient id=\"f{0}\" class=\"s{0}\"><stop class=\"fade\" offset=\".35\"/><stop class=\"fade\" "
+          "offset=\"1\" stop-opacity=\".15\"/></linearGradient>\n",
+          i);
+    }
+    out_ += "</defs>\n";
+  }
+
+  void heading() {
+    const std::string outcome = escaped(timeline_.outcome, 24);
+    const std::string_view mood = timeline_.outcome == "Completed" ? "good"
+                                  : timeline_.outcome == "running" || timeline_.outcome == "Running" ? "mid"
+                                                                                                      : "bad";
+    const int pill = 26 + 8 * static_cast<int>(timeline::columnsOf(shown(timeline_.outcome, 24)));
+    add("<text class=\"h\" x=\"24\" y=\"40\">{}</text>\n", escaped(timeline_.domain, 60));
+    add("<text class=\"dim\" x=\"24\" y=\"62\">{} · {} ms</text>\n", escaped(timeline_.migration, 90),
+        number(layout_.total));
+    if (timeline_.outcome.empty()) return;
+    add("<rect class=\"pill {}\" x=\"{}\" y=\"22\" width=\"{}\" height=\"26\" rx=\"13\"/>", mood, kWidth - 24 - pill,
+        pill);
+    add("<text class=\"on\" x=\"{}\" y=\"39.5\" text-anchor=\"middle\">{}</text>\n", kWidth - 24 - pill / 2.0, outcome);
+  }
+
+  void lanes() {
+    int y = kTop;
+    for (std::size_t i = 0; i < layout_.groups.size(); ++i) {
+      const int height = kGroupHead + kRow * static_cast<int>(layout_.groups[i].rows.size());
+      if (i % 2 == 0) {
+        add("<rect class=\"lane\" x=\"12\" y=\"{}\" width=\"{}\" height=\"{}\" rx=\"8\"/>\n", y, kWidth - 24, height);
+      }
+      y += height;
+    }
+  }
+
+  void grid() {
+    if (layout_.groups.empty()) {
+      add("<text class=\"dim\" x=\"24\" y=\"{}\">Nothing has happened yet.</text>\n", kTop + 8);
+      return;
+    }
+    for (const double at : timeline::ticks(layout_.left, layout_.right, 8)) {
+      add("<line class=\"{}\" x1=\"{:.1f}\" x2=\"{:.1f}\" y1=\"{}\" y2=\"{}\"/>", at == 0 ? "zero" : "grid", x(at), x(at),
+          kTop, bottom_ + 6);
+      for (const int y : {kTop - 10, bottom_ + 22}) {
+        add("<text class=\"dim num\" x=\"{:.1f}\" y=\"{}\" text-anchor=\"middle\">{}</text>", x(at), y,
+            timeline::tickLabel(at));
+      }
+      out_ += '\n';
+    }
+  }
+
+  void bars() {
+    int y = kTop;
+    for (std::size_t i = 0; i < layout_.groups.size(); ++i) {
+      const Group& group = layout_.groups[i];
+      const std::size_t colour = i % 5;
+      add("<g class=\"s{}\"><circle class=\"dot\" cx=\"30\" cy=\"{}\" r=\"5\"/>", colour, y + 18);
+      add("<text class=\"g\" x=\"44\" y=\"{}\">{}</text>\n", y + 22, escaped(group.source, 60));
+      y += kGroupHead;
+      for (const Row& row : group.rows) {
+        bar(row, colour, y);
+        y += kRow;
+      }
+      out_ += "</g>\n";
+    }
+  }
+
+  void bar(const Row& row, std::size_t colour, int y) {
+    const double from = x(row.begin);
+    const double to = std::max(x(row.end), from + 2.5);
+    const double top = y + (kRow - kBar) / 2.0;
+    const double base = y + 17.5;
+    const double radius = std::min(4.0, (to - from) / 2);
+    const std::string duration = row.running ? "running" : number(row.duration()) + " ms";
+    add("<g><title>{}: begin {} ms, {}{}{}</title>", escaped(row.span->phase, 80), number(row.begin), duration,
+        row.span->failed ? ", failed" : "",
+        row.span->detail.empty() ? "" : "\n" + escaped(row.span->detail, 400));
+    add("<text x=\"{}\" y=\"{}\">{}</text>", 44, base, escaped(row.span->phase, 22));
+    const std::string style = row.span->failed ? "class=\"failed\""
+                              : row.running    ? fmt::format("fill=\"url(#f{})\"", colour)
+                                               : "class=\"bar\"";
+    add("<rect {} x=\"{:.1f}\" y=\"{:.1f}\" width=\"{:.1f}\" height=\"{}\" rx=\"{:.1f}\"/>", style, from, top, to - from,
+        kBar, radius);
+    if (row.running) {
+      add("<path class=\"open\" d=\"M{:.1f} {:.1f}l5 5-5 5\"/>", to + 2, top + 3);
+    }
+    add("<text class=\"num {}\" x=\"{:.1f}\" y=\"{}\">{}{}</text></g>\n", row.span->failed ? "bad" : "dim",
+        to + (row.running ? 14 : 8), base, row.span->failed ? "✗ " : "", duration);
+  }
+
+  const Timeline& timeline_;
+  const Layout& layout_;
+  std::string out_;
+  int bottom_ = 0;
+};
+
+}  // namespace
+
+std::string renderSvg(const Timeline& timeline) {
+  const Layout layout = timeline::layOut(timeline, kMaxRows);
+  return Picture(timeline, layout).draw();
+}
+
+}  // namespace rdmove
