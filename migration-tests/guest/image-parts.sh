@@ -89,6 +89,12 @@ make_base() {
   mkdir -p "$root"/{bin,sbin,usr/bin,usr/sbin,proc,sys,dev,run,tmp,var/log,root}
   cp "$(command -v busybox)" "$root/bin/busybox"
   for program in $(busybox --list); do [[ $program == busybox ]] || ln -s busybox "$root/bin/$program"; done
+  # busybox's shell prefers its own small ip to the real one, whatever the PATH says; dash does not.
+  rm -f "$root/bin/sh"
+  copy_program "$root" "$(readlink -f "$(command -v dash)")" /bin/sh
+  # Opened by name when a thread is cancelled, so ldd does not know of it; rping needs it.
+  path=$(find /lib /usr/lib -name libgcc_s.so.1 -path '*x86_64*' | head -n1)
+  copy_program "$root" "$path" "$path"
   for program in "${GUEST_PROGRAMS[@]}"; do
     path=$(PATH=$PATH:/usr/sbin:/sbin command -v "$program") || continue
     rm -f "$root/bin/$program"
