@@ -1,0 +1,102 @@
+#include "coordinator/hypervisor/domain_xml.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cstring>
+
+#include "coordinator/hypervisor/device_xml.hpp"
+#include "coordinator/hypervisor/xml_document.hpp"
+
+namespace rdmove {
+namespace {
+
+bool moves(const pugi::xml_node& device) {
+  return std::strcmp(device.name(), "interface") == 0 || std::strcmp(device.name(), "hostdev") == 0;
+}
+
+/// The <interface> or <hostdev> with this alias, or an empty node.
+Result<pugi::xml_node> deviceNode(const pugi::xml_node& domain, const DeviceAlias& alias) {
+  const std::string attempted = "find device " + alias.str() + " in the domain's XML";
+  if (alias.empty()) return failure(ErrorCode::kBadInput, attempted, "the alias is empty");
+  pugi::xml_node found;
+  for (const pugi::xml_node& device : domain.child("devices").children()) {
+    if (aliasOf(device) != alias.str()) continue;
+    if (!moves(device)) {
+      return failure(ErrorCode::kBadInput, attempted,
+                     fmt::format("it is a <{}>, not an <interface> or <hostdev>", device.name()));
+    }
+    if (found) return failure(ErrorCode::kBadInput, attempted, "two devices have this alias");
+    found = device;
+  }
+  return found;
+}
+
+bool hasVfSource(const pugi::xml_node& device) {
+  const char* type = device.attribute("type").value();
+  if (std::strcmp(device.name(), "interface") == 0) return std::strcmp(type, "hostdev") == 0;
+  return std::strcmp(device.name(), "hostdev") == 0 && std::strcmp(type, "pci") == 0 &&
+         std::strcmp(device.attribute("mode").value(), "subsystem") == 0;
+}
+
+}  // namespace
+
+Result<GuestDevice> findDevice(const std::string& domain_xml, const DeviceAlias& alias) {
+  const auto document = parseXml(domain_xml, "domain XML", "domain");
+  if (!document) return tl::unexpected(document.error());
+  const auto node = deviceNode((*document)->document_element(), alias);
+  if (!node) return tl::unexpected(node.error());
+  if (!*node) {
+    return failure(
+        ErrorCode::kNotFound, "find device " + alias.str() + " in the domain's XML",
+        "no device has this alias",
+        fmt::format("Add <alias name='{}'/> to the device, or correct the rdmove metadata.", alias.str()));
+  }
+  auto mac = macOf(*node);
+  if (!mac) return tl::unexpected(mac.error());
+  auto pci = guestPciAddress(*node);
+  if (!pci) return tl::unexpected(pci.error());
+  return GuestDevice{alias, printXml(*node), node->name(), *mac, std::move(*pci)};
+}
+
+Result<std::string> replaceDevice(const std::string& domain_xml, const DeviceAlias& alias,
+                                  const std::string& element) {
+  const auto document = parseXml(domain_xml, "domain XML", "domain");
+  if (!document) return tl::unexpected(document.error());
+  const auto device = parseXml(element, "device element", "interface hostdev");
+  if (!device) return tl::unexpected(device.error());
+  const std::string attempted = "put device " + alias.str() + " into the domain's XML";
+  if (const std::string said = aliasOf((*device)->document_element()); said != alias.str()) {
+    return failure(ErrorCode::kBadInput, attempted, "the new element has alias '" + said + "'");
+  }
+  const pugi::xml_node domain = (*document)->document_element();
+  const auto old = deviceNode(domain, alias);
+  if (!old) return tl::unexpected(old.error());
+  pugi::xml_node devices = domain.child("devices");
+  if (!devices) return failure(ErrorCode::kBadInput, attempted, "the domain has no <devices>");
+  if (*old) {
+    devices.insert_copy_after((*device)->document_element(), *old);
+    devices.remove_child(*old);
+  } else {
+    devices.append_copy((*device)->document_element());
+  }
+  return printXml(domain);
+}
+
+Result<std::vector<std::string>> claimedVfs(const std::string& domain_xml) {
+  const auto document = parseXml(domain_xml, "domain XML", "domain");
+  if (!document) return tl::unexpected(document.error());
+  std::vector<std::string> claimed;
+  for (const pugi::xml_node& device : (*document)->document_element().child("devices").children()) {
+    if (!hasVfSource(device)) continue;
+    const pugi::xml_node address = device.child("source").child("address");
+    if (!address) continue;
+    auto name = readPciAddress(address, "source of device " + aliasOf(device));
+    if (!name) return tl::unexpected(name.error());
+    if (std::find(claimed.begin(), claimed.end(), *name) == claimed.end())
+      claimed.push_back(std::move(*name));
+  }
+  return claimed;
+}
+
+}  // namespace rdmove

@@ -1,0 +1,106 @@
+#include "coordinator/hypervisor/domain_xml.hpp"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "coordinator/hypervisor/tests/sample_domains.hpp"
+
+namespace rdmove {
+namespace {
+
+using samples::domainWith;
+using samples::kBridgeNic;
+using samples::kHostdevNic;
+using samples::kPlainHostdev;
+using testing::ElementsAre;
+using testing::HasSubstr;
+using testing::IsEmpty;
+using testing::Not;
+
+const DeviceAlias kRdma0{"ua-rdma0"};
+
+TEST(FindDevice, tells_kind_mac_and_guest_address) {
+  const auto device = findDevice(domainWith(kBridgeNic), kRdma0);
+  ASSERT_TRUE(device) << device.error().sentence();
+  EXPECT_EQ(device->kind, "interface");
+  EXPECT_EQ(device->mac->str(), "52:54:00:77:00:01");
+  EXPECT_EQ(device->pci_address, "0000:02:00.0");
+  EXPECT_THAT(device->element, HasSubstr("vnet3"));
+}
+
+TEST(FindDevice, finds_a_plain_hostdev) {
+  const auto device = findDevice(domainWith(kPlainHostdev), DeviceAlias("ua-ib0"));
+  ASSERT_TRUE(device) << device.error().sentence();
+  EXPECT_EQ(device->kind, "hostdev");
+  EXPECT_FALSE(device->mac);
+  EXPECT_EQ(device->pci_address, "0000:04:00.0");
+}
+
+TEST(FindDevice, says_which_alias_is_missing) {
+  const auto device = findDevice(domainWith(""), kRdma0);
+  ASSERT_FALSE(device);
+  EXPECT_EQ(device.error().code, ErrorCode::kNotFound);
+  EXPECT_THAT(device.error().sentence(), HasSubstr("ua-rdma0"));
+}
+
+TEST(FindDevice, refuses_other_kinds_duplicates_and_the_empty_alias) {
+  EXPECT_THAT(findDevice(domainWith(""), DeviceAlias("ua-agent0")).error().cause, HasSubstr("<channel>"));
+  EXPECT_THAT(findDevice(domainWith(kBridgeNic + kBridgeNic), kRdma0).error().cause,
+              HasSubstr("two devices"));
+  EXPECT_EQ(findDevice(domainWith(""), DeviceAlias()).error().code, ErrorCode::kBadInput);
+}
+
+TEST(FindDevice, refuses_what_is_not_a_domain_or_too_much) {
+  std::string deep;
+  for (int i = 0; i < 200000; ++i) deep += "<a>";
+  std::string nested = "<domain>";
+  for (int i = 0; i < 100; ++i) nested += "<a>";
+  for (int i = 0; i < 100; ++i) nested += "</a>";
+  nested += "</domain>";
+  const std::string large = "<domain>" + std::string(1024 * 1024, ' ') + "</domain>";
+  const std::string texts[] = {"",
+                               "x",
+                               "<domain>",
+                               "<network/>",
+                               "<domain/><domain/>",
+                               large,
+                               deep,
+                               nested,
+                               std::string("<domain>\0</domain>", 18)};
+  for (const std::string& text : texts) {
+    EXPECT_EQ(findDevice(text, kRdma0).error().code, ErrorCode::kBadInput) << text.substr(0, 40);
+  }
+}
+
+TEST(ReplaceDevice, replaces_in_place_and_leaves_the_rest_alone) {
+  const std::string moved = bindToBridge(kBridgeNic, "other").value();
+  const auto domain = replaceDevice(domainWith(kBridgeNic), kRdma0, moved);
+  ASSERT_TRUE(domain) << domain.error().sentence();
+  EXPECT_THAT(*domain, Not(HasSubstr("vnet3")));
+  EXPECT_TRUE(sameForGuest(findDevice(*domain, kRdma0)->element, kBridgeNic));
+  for (const char* kept : {"a&amp;b", "vnet2", "urn:rdmove:domain:1", "org.rdmove.agent.0"}) {
+    EXPECT_THAT(*domain, HasSubstr(kept));
+  }
+}
+
+TEST(ReplaceDevice, adds_what_is_absent) {
+  const auto domain = replaceDevice(domainWith(""), kRdma0, kBridgeNic);
+  ASSERT_TRUE(domain) << domain.error().sentence();
+  EXPECT_TRUE(findDevice(*domain, kRdma0));
+}
+
+TEST(ReplaceDevice, refuses_an_element_with_another_alias) {
+  EXPECT_EQ(replaceDevice(domainWith(kBridgeNic), kRdma0, kHostdevNic).error().code, ErrorCode::kBadInput);
+}
+
+TEST(ClaimedVfs, lists_pci_sources_of_both_kinds_once) {
+  const std::string usb =
+      "<hostdev mode='subsystem' type='usb'><source><address bus='1' device='2'/></source></hostdev>";
+  const auto claimed = claimedVfs(domainWith(kBridgeNic + kHostdevNic + kPlainHostdev + kPlainHostdev + usb));
+  ASSERT_TRUE(claimed) << claimed.error().sentence();
+  EXPECT_THAT(*claimed, ElementsAre("0000:3b:00.2", "0000:af:1f.7"));
+  EXPECT_THAT(claimedVfs(domainWith(kBridgeNic)).value(), IsEmpty());
+}
+
+}  // namespace
+}  // namespace rdmove
