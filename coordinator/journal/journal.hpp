@@ -1,11 +1,12 @@
 // The host's memory of migrations: write ahead, intent before act, outcome after. SQLite behind it
-// (sqlite_journal.cpp); schema and rules in docs/journal.md. Called on the loop thread only. A call that returned
-// success is durable.
+// (sqlite_journal.hpp opens it); schema and rules in docs/journal.md. Called on the loop thread only. A call that
+// returned success is durable; one that failed changed nothing. Texts longer than 4 KiB (detail, error) are cut.
 #pragma once
 
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "coordinator/base/clock.hpp"
@@ -19,7 +20,8 @@ enum class Role : int { kDeparture = 1, kArrival = 2 };
 
 /// Persisted: do not renumber.
 enum class Outcome : int {
-  kRunning = 0, kCompleted = 1, kRefused = 2, kRolledBack = 3, kDegraded = 4, kWithdrawn = 5, kExpired = 6
+  kRunning = 0, kCompleted = 1, kRefused = 2, kRolledBack = 3, kDegraded = 4, kWithdrawn = 5, kExpired = 6,
+  kSuperseded = 7  ///< a Degraded arrival whose VM moves on: begin() of the departure says so
 };
 bool isFinished(Outcome outcome);  ///< kRunning and kDegraded are not
 std::string_view toString(Outcome outcome);
@@ -74,11 +76,15 @@ class Journal {
  public:
   virtual ~Journal() = default;
 
-  /// One unfinished migration per VM and host: kConflict names the other. Reserves room for the rows to come.
+  /// One unfinished migration per VM and host: kConflict names the other. A departure of a VM whose arrival here is
+  /// Degraded supersedes that arrival and frees its leases in the same transaction. Reserves room for the rows to come:
+  /// kExhausted when there is none. Times of 0 become now. Drops the oldest finished migrations beyond 1000.
   virtual Result<void> begin(const MigrationRecord&) = 0;
-  /// Phase and the intent's step row in one transaction.
+  /// Phase and the intent's step row in one transaction. kConflict when the migration is finished.
   virtual Result<void> enter(const MigrationId&, Role, const std::string& phase) = 0;
   virtual Result<void> mark(const MigrationId&, Role, const std::string& step, StepMark, const std::string& detail) = 0;
+  /// Durable end (or kDegraded, which is none and may be followed by one). An end also frees the leases of the
+  /// migration. The same end twice is success, another end after an end is kConflict.
   virtual Result<void> finish(const MigrationId&, Role, Outcome, const std::string& error) = 0;
   virtual Result<void> setPlan(const MigrationId&, Role, const std::string& plan_json) = 0;
 
@@ -86,18 +92,25 @@ class Journal {
   virtual Result<std::vector<FactRecord>> facts(const MigrationId&, Role) = 0;
 
   /// Step rows of the partner, kept beside ours for the timeline; replaces what that source told before.
+  /// At most 1000 rows, kBadInput beyond. Their id and role are ignored.
   virtual Result<void> keepPartnerSteps(const MigrationId&, Role, const std::vector<StepRecord>&) = 0;
 
   virtual Result<std::optional<MigrationRecord>> find(const MigrationId&, Role) = 0;
   virtual Result<std::vector<MigrationRecord>> list(std::size_t newest) = 0;
   virtual Result<std::vector<MigrationRecord>> unfinished() = 0;
+  /// Ours in the order they were written, then the partner's in the order it told them.
   virtual Result<std::vector<StepRecord>> steps(const MigrationId&, Role) = 0;
 
-  /// All or nothing. kExhausted when a VF is leased already.
+  /// All or nothing. kExhausted when a VF is leased already to another migration or device; the same lease again is
+  /// success and takes the new expiry. An empty boot_id becomes this boot's.
   virtual Result<void> lease(const std::vector<LeaseRecord>&) = 0;
+  /// All, expired ones too: what is expired is the caller's to judge, by boot_id and boot clock.
   virtual Result<std::vector<LeaseRecord>> leases() = 0;
+  /// kNotFound when the migration has no lease (any more); else idempotent.
   virtual Result<void> makePermanent(const MigrationId&) = 0;
+  /// Counts anew from this boot. Permanent leases stay as they are. kNotFound as above.
   virtual Result<void> renewLeases(const MigrationId&, std::int64_t expires_boot_ns) = 0;
+  /// None left is success.
   virtual Result<void> freeLeases(const MigrationId&) = 0;
 };
 
