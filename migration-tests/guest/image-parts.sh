@@ -26,6 +26,8 @@ pack() {
 
 make_kernel() {
   local out=$1 package version work offset
+  # Asking apt takes two seconds; the answer holds until its lists change.
+  [[ -f $out/vmlinux && $out/vmlinux.asked -nt /var/lib/apt/lists ]] && return
   package=$(apt-cache depends linux-image-amd64 2>/dev/null | sed -n 's/.*Depends: \(linux-image-[^ ]*\)$/\1/p' | head -n1)
   if [[ -z $package ]]; then
     # No package lists (or no registry): what was fetched before will do.
@@ -33,7 +35,7 @@ make_kernel() {
     die "The package lists do not name a kernel: run apt-get update as root, then try again."
   fi
   version=$package$(apt-cache show "$package" | sed -n 's/^Version: /_/p' | head -n1)
-  fresh "$out/vmlinux" "$version" && return
+  if fresh "$out/vmlinux" "$version"; then touch "$out/vmlinux.asked"; return; fi
   work=$(mktemp -d "$out/kernel.XXXX")
   chmod 755 "$work"
   (cd "$work" && apt-get -qq download "$package" 2>"$out/download.log") ||
@@ -49,6 +51,7 @@ make_kernel() {
   mv "$out/vmlinux.new" "$out/vmlinux"
   rm -rf "$work"
   echo "$version" >"$out/vmlinux.stamp"
+  touch "$out/vmlinux.asked"
 }
 
 # The named modules and what they need, in loading order, as paths below the module tree.

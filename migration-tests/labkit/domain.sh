@@ -86,7 +86,7 @@ parse_vm() {   # NAME@HOST[:transient] into vm, host, kind
   kind=${kind#:}
 }
 
-vm_state() { on_host "$2" timeout 5 virsh -q domstate "$1" 2>/dev/null; }
+vm_state() { host_virsh "$2" domstate "$1" 2>/dev/null; }
 
 # vm_host NAME: the host on which it runs (or is paused).
 vm_host() {
@@ -110,19 +110,20 @@ start_vm() {
   if other=$(vm_host "$vm"); then return; fi
   domain_xml "$vm" >"$xml"
   if [[ $kind == transient ]]; then
-    on_host "$host" virsh -q create "$xml" >/dev/null
+    host_virsh "$host" create "$xml" >/dev/null
   else
-    on_host "$host" virsh -q define "$xml" >/dev/null
-    on_host "$host" virsh -q start "$vm" >/dev/null
+    host_virsh "$host" define "$xml" >/dev/null
+    host_virsh "$host" start "$vm" >/dev/null
   fi || die "$vm does not start on $host."
 }
 
 destroy_vm() {
   local vm host kind
   parse_vm "$1"
-  on_host "$host" virsh -q destroy "$vm" >/dev/null 2>&1 || true
-  on_host "$host" virsh -q undefine "$vm" >/dev/null 2>&1 || true
+  host_virsh "$host" destroy "$vm" >/dev/null 2>&1 || true
+  host_virsh "$host" undefine "$vm" >/dev/null 2>&1 || true
   [[ -z $(vm_state "$vm" "$host") ]] || die "$vm is still there on $host."
+  vm_host "$vm" >/dev/null || rm -f "$STATE/vms/$vm.xml"
 }
 
 lab_vm() {

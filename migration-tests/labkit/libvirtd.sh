@@ -45,8 +45,15 @@ keep_capabilities() {
   cp -p "$(host_dir "$1")/$CAPABILITIES/"*.xml "$BUILD/guest/capabilities/" 2>/dev/null || true
 }
 
+# host_virsh HOST ARGUMENT...: bounded, and without a terminal, on which virsh would start polkit's agent and let it complain.
+host_virsh() {
+  local host=$1
+  shift
+  on_host "$host" timeout -s KILL 20 setsid --wait virsh -q -c qemu:///system "$@"
+}
+
 libvirt_answers_or_dead() { gone "libvirtd-$1" || libvirt_answers "$1"; }
-libvirt_answers() { on_host "$1" timeout 5 virsh -q uri >/dev/null 2>&1; }
+libvirt_answers() { host_virsh "$1" uri >/dev/null 2>&1; }
 
 launch_libvirtd() {
   local host=$1

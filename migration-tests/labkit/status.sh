@@ -4,9 +4,9 @@
 host_json() {
   local host=$1 domains='[]' name
   if alive "libvirtd-$host"; then
-    domains=$(on_host "$host" timeout 5 virsh -q list --all --name 2>/dev/null | grep . | while read -r name; do
+    domains=$(host_virsh "$host" list --all --name 2>/dev/null | grep . | while read -r name; do
       jq -n --arg name "$name" --arg state "$(vm_state "$name" "$host")" \
-        --arg persistent "$(on_host "$host" timeout 5 virsh -q dominfo "$name" 2>/dev/null | sed -n 's/^Persistent: *//p')" \
+        --arg persistent "$(host_virsh "$host" dominfo "$name" 2>/dev/null | sed -n 's/^Persistent: *//p')" \
         '{name: $name, state: $state, persistent: ($persistent == "yes")}'
     done | jq -s .)
   fi
