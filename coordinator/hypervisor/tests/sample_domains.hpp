@@ -1,5 +1,5 @@
-// Domain XML as libvirt 9.0 wrote it (virsh dumpxml of a running TCG guest with one e1000e on a bridge), and the
-// device elements that a host with SR-IOV would show.
+// Domain XML as libvirt 9.0 wrote it (virsh dumpxml of a running TCG guest with one e1000e on a bridge), and
+// the device elements that a host with SR-IOV would show.
 #pragma once
 
 #include <string>
@@ -58,7 +58,8 @@ inline std::string domainWith(const std::string& devices) {
     <controller type='pci' index='0' model='pcie-root'>
       <alias name='pcie.0'/>
     </controller>
-    )" + devices + R"(
+    )" + devices +
+         R"(
     <interface type='bridge'>
       <mac address='52:54:00:aa:00:01'/>
       <source bridge='br0'/>

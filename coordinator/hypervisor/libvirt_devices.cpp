@@ -1,0 +1,59 @@
+// Devices of a running domain: asking for their removal, attaching them.
+#include "coordinator/hypervisor/device_xml.hpp"
+#include "coordinator/hypervisor/domain_xml.hpp"
+#include "coordinator/hypervisor/libvirt_driver.hpp"
+#include "coordinator/hypervisor/xml_document.hpp"
+
+namespace rdmove {
+namespace {
+
+Result<DeviceAlias> aliasOfElement(const std::string& element) {
+  const auto document = parseXml(element, "device element", "interface hostdev");
+  if (!document) return tl::unexpected(document.error());
+  const DeviceAlias alias(aliasOf((*document)->document_element()));
+  if (!alias.str().starts_with("ua-")) {
+    return failure(ErrorCode::kBadInput, "attach a device", "it has no user alias (ua-...)");
+  }
+  return alias;
+}
+
+/// After a failed attach: there already (by an earlier try of ours), another one there, or the failure
+/// stands.
+Result<void> presentOr(virDomainPtr domain, const DeviceAlias& alias, const std::string& element,
+                       tl::unexpected<Error> error) {
+  const CText xml(virDomainGetXMLDesc(domain, 0));
+  if (!xml) return error;
+  const auto present = findDevice(xml.get(), alias);
+  if (!present) return error;
+  if (sameForGuest(present->element, element)) return {};
+  error.value().code = ErrorCode::kRefused;
+  error.value().remedy = "The domain has another device with alias " + alias.str() + "; detach it first.";
+  return error;
+}
+
+}  // namespace
+
+Result<void> LibvirtDriver::detach(const DomainUuid& uuid, const DeviceAlias& alias) {
+  const std::string attempted = "ask for the removal of device " + alias.str() + " from " + uuid.str();
+  auto target = slow(uuid, attempted);
+  if (!target) return tl::unexpected(target.error());
+  if (virDomainDetachDeviceAlias(target->domain.get(), alias.str().c_str(), VIR_DOMAIN_AFFECT_LIVE) == 0)
+    return {};
+  auto error = libvirtFailure(attempted);
+  // QEMU's words, never translated: it was asked before and the guest has not answered yet.
+  if (error.value().cause.find("already in the process of unplug") != std::string::npos) return {};
+  return error;
+}
+
+Result<void> LibvirtDriver::attach(const DomainUuid& uuid, const std::string& device_xml) {
+  auto alias = aliasOfElement(device_xml);
+  if (!alias) return tl::unexpected(alias.error());
+  const std::string attempted = "attach device " + alias->str() + " to " + uuid.str();
+  auto target = slow(uuid, attempted);
+  if (!target) return tl::unexpected(target.error());
+  if (virDomainAttachDeviceFlags(target->domain.get(), device_xml.c_str(), VIR_DOMAIN_AFFECT_LIVE) == 0)
+    return {};
+  return presentOr(target->domain.get(), *alias, device_xml, libvirtFailure(attempted));
+}
+
+}  // namespace rdmove
