@@ -3,10 +3,10 @@
 
 # Loaded by init before anything else. crc32_generic is not a dependency of rdma_rxe that modprobe knows, yet without
 # it "rdma link add … type rxe" fails with "No such file or directory".
-BOOT_MODULES=(virtio_pci virtio_net virtio_console crc32_generic ib_uverbs rdma_ucm rdma_rxe)
+BOOT_MODULES=(virtio_pci virtio_net e1000e virtio_console crc32_generic ib_uverbs rdma_ucm rdma_rxe)
 
 # Loaded once the guest is ready: nobody waits for them.
-LATE_MODULES=(e1000e igbvf net_failover tun ib_umad ib_ipoib)
+LATE_MODULES=(igbvf net_failover tun ib_umad ib_ipoib)
 
 GUEST_PROGRAMS=(ip rdma bridge rping ibv_rc_pingpong ibv_devices ibv_devinfo udpong ucmatose)
 
