@@ -67,6 +67,16 @@ class FieldReader {
     if (has(key)) list(key, out, max_count, read);
   }
 
+  /// An object below this one; absent or null: none.
+  template <class T, class Read>
+  void optional_object(const char* key, std::optional<T>& out, Read read) {
+    const auto* value = has(key) ? find(key) : nullptr;
+    if (value == nullptr) return;
+    FieldReader below(*value, path_of(key));
+    if (!below.error_) read(below, out.emplace());
+    if (below.error_) error_ = std::move(below.error_);
+  }
+
   [[nodiscard]] bool has(const char* key) const;
   void refuse(const char* key, const std::string& why);
 

@@ -1,0 +1,117 @@
+#include "guestagent/agent/capture.hpp"
+
+#include <spdlog/spdlog.h>
+
+#include "guestagent/protocol/json_parts.hpp"
+#include "guestagent/protocol/json_text.hpp"
+
+namespace rdmove::agent {
+namespace {
+
+using nlohmann::json;
+using protocol::ErrorCode;
+using protocol::FieldReader;
+namespace limits = protocol::limits;
+
+constexpr int format = 1;
+constexpr std::size_t max_items = 100'000;
+constexpr std::size_t max_item_bytes = 64 * 1024;
+
+std::string to_hex(const Bytes& bytes) { return fmt::format("{:02x}", fmt::join(bytes, "")); }
+
+json items_json(const std::vector<CapturedItem>& items) {
+  auto out = json::array();
+  for (const auto& item : items) out.push_back({{"text", item.text}, {"message", to_hex(item.message)}});
+  return out;
+}
+
+json link_json(const CapturedLink& link) {
+  json out{{"index", link.index},
+           {"netdev", link.netdev},
+           {"mac", link.mac.text()},
+           {"mtu", link.mtu},
+           {"up", link.up},
+           {"addresses", items_json(link.addresses)},
+           {"routes", items_json(link.routes)},
+           {"neighbours", items_json(link.neighbours)},
+           {"children", json::array()}};
+  if (link.vlan) {
+    out["vlan"] = {{"id", link.vlan->id}, {"protocol", link.vlan->protocol}, {"flags", link.vlan->flags}};
+  }
+  for (const auto& child : link.children) out["children"].push_back(link_json(child));
+  return out;
+}
+
+void read_item(FieldReader& in, CapturedItem& out) {
+  std::string hex;
+  in.text("text", out.text, max_item_bytes);
+  in.text("message", hex, max_item_bytes);
+  const auto digit = [](char c) { return c >= 'a' ? c - 'a' + 10 : c - '0'; };
+  if (hex.size() % 2 != 0 || hex.find_first_not_of("0123456789abcdef") != std::string::npos) {
+    return in.refuse("message", "must be hex");
+  }
+  for (std::size_t i = 0; i < hex.size(); i += 2) {
+    out.message.push_back(static_cast<std::uint8_t>(digit(hex[i]) * 16 + digit(hex[i + 1])));
+  }
+}
+
+void read_vlan(FieldReader& in, VlanTag& out) {
+  in.integer("id", out.id);
+  in.integer("protocol", out.protocol);
+  in.integer("flags", out.flags);
+}
+
+void read_link(FieldReader& in, CapturedLink& out) {
+  in.integer("index", out.index);
+  in.text("netdev", out.netdev, limits::netdev_bytes);
+  in.mac("mac", out.mac);
+  in.integer("mtu", out.mtu);
+  in.boolean("up", out.up);
+  in.list("addresses", out.addresses, max_items, read_item);
+  in.list("routes", out.routes, max_items, read_item);
+  in.list("neighbours", out.neighbours, max_items, read_item);
+  in.optional_object("vlan", out.vlan, read_vlan);
+  in.list("children", out.children, max_items, read_link);
+}
+
+void read_device(FieldReader& in, CapturedDevice& out) {
+  std::optional<CapturedLink> link;
+  std::optional<protocol::DeviceTarget> target;
+  in.optional_object("target", target, protocol::read_target);
+  in.optional_object("link", link, read_link);
+  in.text("rdma", out.rdma, limits::rdma_name_bytes);
+  in.list("gids", out.gids, limits::gids, protocol::read_gid);
+  if (!link || !target) return in.refuse("link", "and target must be there");
+  out.link = std::move(*link);
+  out.target = *target;
+}
+
+}  // namespace
+
+std::string to_text(const Capture& capture, const std::string& boot_id) {
+  json devices = json::array();
+  for (const auto& device : capture.devices) {
+    devices.push_back({{"target", protocol::to_json(device.target)},
+                       {"link", link_json(device.link)},
+                       {"rdma", device.rdma},
+                       {"gids", protocol::list_json(device.gids)}});
+  }
+  return protocol::dump(
+      {{"format", format}, {"boot_id", boot_id}, {"migration", capture.migration.text()}, {"devices", devices}});
+}
+
+Result<Capture> parse_capture(std::string_view text, const std::string& boot_id) {
+  const auto value = json::parse(text, nullptr, false);
+  FieldReader in(value, "captured");
+  Capture out;
+  int version = 0;
+  std::string boot;
+  in.integer("format", version, format, format);
+  in.text("boot_id", boot, limits::name_bytes);
+  if (boot != boot_id) in.refuse("boot_id", "is of another boot");
+  in.migration("migration", out.migration);
+  in.list("devices", out.devices, limits::devices, read_device);
+  return in.finish(std::move(out));
+}
+
+}  // namespace rdmove::agent

@@ -1,0 +1,57 @@
+#include "guestagent/agent/inventory.hpp"
+
+#include <algorithm>
+
+#include "guestagent/agent/anchor.hpp"
+#include "guestagent/protocol/limits.hpp"
+
+namespace rdmove::agent {
+
+namespace limits = protocol::limits;
+
+protocol::StatusResult Inventory::status(std::optional<protocol::MigrationId> prepared) const {
+  protocol::StatusResult out;
+  out.prepared = std::move(prepared);
+  out.applications = static_cast<std::uint32_t>(services_.applications.count());
+  const auto links = services_.network.links();
+  for (const auto& device : services_.rdma.list()) {
+    if (is_anchor(device.name) || out.devices.size() >= limits::devices) continue;
+    protocol::DeviceStatus status;
+    status.rdma = device.name;
+    status.netdev = device.netdev;
+    status.pci = sysfs_.pci_address(device.name);
+    status.state = sysfs_.port_state(device.name);
+    status.gids = sysfs_.gids(device.name);
+    for (const auto& link : links) {
+      if (device.netdev.empty() || link.name != device.netdev) continue;
+      status.mac = link.mac;
+      status.mtu = link.mtu;
+      status.addresses = services_.network.addresses(link.index);
+      if (status.addresses.size() > limits::addresses) status.addresses.resize(limits::addresses);
+    }
+    out.devices.push_back(std::move(status));
+  }
+  return out;
+}
+
+protocol::HoldoutsResult Inventory::holdouts() const {
+  auto holding = services_.processes.holding({});
+  const auto applications = services_.applications.pids();
+  std::erase_if(holding, [&](const auto& holder) {
+    return is_anchor(holder.device) || std::find(applications.begin(), applications.end(), holder.pid) != applications.end();
+  });
+  return {std::move(holding)};
+}
+
+protocol::CountersResult Inventory::counters() const {
+  protocol::CountersResult out;
+  for (const auto& device : services_.rdma.list()) {
+    for (const auto port : sysfs_.ports(device.name)) {
+      if (is_anchor(device.name) || out.devices.size() >= limits::devices) continue;
+      out.devices.push_back({device.name, port, sysfs_.counters(device.name, port, port == 1 ? device.netdev : "")});
+    }
+  }
+  return out;
+}
+
+}  // namespace rdmove::agent

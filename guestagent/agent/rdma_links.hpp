@@ -1,0 +1,35 @@
+// The guest's RDMA devices, and making and deleting soft-RoCE ones. Implemented by RdmaNetlink; faked in tests.
+#pragma once
+
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "guestagent/protocol/types.hpp"
+
+namespace rdmove::agent {
+
+struct RdmaDevice {
+  std::string name;    // "rxe0"
+  std::string netdev;  // of port 1; may be empty
+};
+
+class RdmaLinks {
+ public:
+  using Done = std::function<void(protocol::Result<void>)>;
+
+  virtual ~RdmaLinks() = default;
+
+  virtual std::vector<RdmaDevice> list() = 0;
+  virtual std::vector<protocol::GidEntry> gids(const std::string& name) = 0;  // of port 1, the used rows
+  virtual protocol::Result<void> add_soft_roce(const std::string& name, const std::string& netdev) = 0;
+
+  /// Returns at once. The kernel waits, uninterruptibly, until nobody holds the device: `done` may come late or
+  /// never, but not within the call.
+  virtual void remove(const std::string& name, Done done) = 0;
+};
+
+/// The device on this interface, or none ("").
+std::string rdma_device_on(RdmaLinks& links, const std::string& netdev);
+
+}  // namespace rdmove::agent

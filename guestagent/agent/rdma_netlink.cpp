@@ -1,0 +1,126 @@
+#include "guestagent/agent/rdma_netlink.hpp"
+
+#include <netlink/attr.h>
+#include <netlink/msg.h>
+#include <rdma/rdma_netlink.h>
+#include <spdlog/spdlog.h>
+
+#include <array>
+#include <boost/asio/post.hpp>
+#include <cerrno>
+#include <cstring>
+
+#include "guestagent/agent/child_task.hpp"
+
+namespace rdmove::agent {
+namespace {
+
+using protocol::ErrorCode;
+
+constexpr int command(int nldev) { return (RDMA_NL_NLDEV << 10) + nldev; }
+
+struct Listed {
+  std::uint32_t index = 0;
+  RdmaDevice device;
+};
+
+using Attributes = std::array<nlattr*, RDMA_NLDEV_ATTR_MAX>;
+
+// Not nlmsg_parse: its table is indexed by the newest attribute that this header knows, and newer kernels send more.
+Attributes attributes_of(const nlmsghdr& message) {
+  Attributes out{};
+  auto* at = nlmsg_attrdata(&message, 0);
+  for (int left = nlmsg_attrlen(&message, 0); nla_ok(at, left); at = nla_next(at, &left)) {
+    if (static_cast<std::size_t>(nla_type(at)) < out.size()) out[static_cast<std::size_t>(nla_type(at))] = at;
+  }
+  return out;
+}
+
+std::string text_of(nlattr* attribute) { return attribute == nullptr ? std::string{} : nla_get_string(attribute); }
+
+std::vector<Listed> list_devices(NetlinkSocket& socket) {
+  std::vector<Listed> out;
+  socket.dump(command(RDMA_NLDEV_CMD_GET), {}, [&](const nlmsghdr& message) {
+    const auto attributes = attributes_of(message);
+    if (attributes[RDMA_NLDEV_ATTR_DEV_INDEX] == nullptr) return;
+    out.push_back({nla_get_u32(attributes[RDMA_NLDEV_ATTR_DEV_INDEX]), {text_of(attributes[RDMA_NLDEV_ATTR_DEV_NAME]), {}}});
+  });
+  return out;
+}
+
+// Runs in a child: the kernel answers only when nobody holds the device any more.
+int delete_link(const std::string& name) {
+  NetlinkSocket socket(NETLINK_RDMA);
+  for (const auto& listed : list_devices(socket)) {
+    if (listed.device.name != name) continue;
+    nl_msg* message = nlmsg_alloc_simple(command(RDMA_NLDEV_CMD_DELLINK), 0);
+    nla_put_u32(message, RDMA_NLDEV_ATTR_DEV_INDEX, listed.index);
+    return socket.send(message);
+  }
+  return 0;  // gone already
+}
+
+std::string explain(int error) {
+  if (error == EOPNOTSUPP || error == EINVAL || error == ENOENT) {
+    return fmt::format("{}; are the modules rdma_rxe and crc32_generic loaded?", std::strerror(error));
+  }
+  return std::strerror(error);
+}
+
+}  // namespace
+
+NetlinkSocket* RdmaNetlink::socket() {
+  try {
+    if (!socket_) socket_ = std::make_unique<NetlinkSocket>(NETLINK_RDMA);
+  } catch (const std::runtime_error& error) {
+    spdlog::debug("no RDMA in this kernel: {}", error.what());
+  }
+  return socket_.get();
+}
+
+std::vector<RdmaDevice> RdmaNetlink::list() {
+  std::vector<RdmaDevice> out;
+  auto* netlink = socket();
+  if (netlink == nullptr) return out;
+  for (auto& listed : list_devices(*netlink)) {
+    Bytes request(NLA_HDRLEN + sizeof listed.index);
+    const nlattr head{NLA_HDRLEN + sizeof listed.index, RDMA_NLDEV_ATTR_DEV_INDEX};
+    std::memcpy(request.data(), &head, sizeof head);
+    std::memcpy(request.data() + NLA_HDRLEN, &listed.index, sizeof listed.index);
+    netlink->dump(command(RDMA_NLDEV_CMD_PORT_GET), request, [&](const nlmsghdr& message) {
+      const auto attributes = attributes_of(message);
+      const auto* port = attributes[RDMA_NLDEV_ATTR_PORT_INDEX];
+      if (port != nullptr && nla_get_u32(port) == 1) listed.device.netdev = text_of(attributes[RDMA_NLDEV_ATTR_NDEV_NAME]);
+    });
+    out.push_back(std::move(listed.device));
+  }
+  return out;
+}
+
+protocol::Result<void> RdmaNetlink::add_soft_roce(const std::string& name, const std::string& netdev) {
+  auto* netlink = socket();
+  int error = EPROTONOSUPPORT;
+  if (netlink != nullptr) {
+    nl_msg* message = nlmsg_alloc_simple(command(RDMA_NLDEV_CMD_NEWLINK), 0);
+    nla_put_string(message, RDMA_NLDEV_ATTR_DEV_NAME, name.c_str());
+    nla_put_string(message, RDMA_NLDEV_ATTR_LINK_TYPE, "rxe");
+    nla_put_string(message, RDMA_NLDEV_ATTR_NDEV_NAME, netdev.c_str());
+    error = netlink->send(message);
+  }
+  if (error == 0) return {};
+  return protocol::fail(ErrorCode::InternalError,
+                        fmt::format("cannot make soft-RoCE device {} on {}: {}", name, netdev, explain(error)));
+}
+
+void RdmaNetlink::remove(const std::string& name, Done done) {
+  const auto shared = std::make_shared<Done>(std::move(done));
+  auto started = run_in_child(
+      io_, [name] { return delete_link(name); },
+      [shared, name](int error) {
+        if (error == 0) return (*shared)({});
+        (*shared)(protocol::fail(ErrorCode::InternalError, fmt::format("cannot delete {}: {}", name, std::strerror(error))));
+      });
+  if (!started) boost::asio::post(io_, [shared, started] { (*shared)(started); });
+}
+
+}  // namespace rdmove::agent

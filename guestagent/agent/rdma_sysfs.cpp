@@ -1,0 +1,113 @@
+#include "guestagent/agent/rdma_sysfs.hpp"
+
+#include <algorithm>
+#include <charconv>
+#include <fstream>
+
+#include "guestagent/protocol/limits.hpp"
+
+namespace rdmove::agent {
+namespace {
+
+namespace fs = std::filesystem;
+constexpr std::string_view zero_gid = "0000:0000:0000:0000:0000:0000:0000:0000";
+
+// Attributes of a table's unused rows fail to read (EINVAL), and that is an empty line here.
+std::string read_line(const fs::path& path) {
+  std::ifstream file(path);
+  std::string line;
+  std::getline(file, line);
+  return line;
+}
+
+std::vector<std::string> names_in(const fs::path& directory) {
+  std::vector<std::string> out;
+  std::error_code error;
+  for (fs::directory_iterator entry(directory, error), end; !error && entry != end; entry.increment(error)) {
+    out.push_back(entry->path().filename().string());
+  }
+  std::sort(out.begin(), out.end());
+  return out;
+}
+
+template <class Number>
+bool to_number(const std::string& text, Number& out) {
+  return std::from_chars(text.data(), text.data() + text.size(), out).ec == std::errc{};
+}
+
+}  // namespace
+
+fs::path RdmaSysfs::port_path(const std::string& device, std::uint32_t port) const {
+  return sys_ / "class/infiniband" / device / "ports" / std::to_string(port);
+}
+
+std::vector<std::string> RdmaSysfs::devices() const { return names_in(sys_ / "class/infiniband"); }
+
+std::vector<std::uint32_t> RdmaSysfs::ports(const std::string& device) const {
+  std::vector<std::uint32_t> out;
+  for (const auto& name : names_in(sys_ / "class/infiniband" / device / "ports")) {
+    if (std::uint32_t port = 0; to_number(name, port)) out.push_back(port);
+  }
+  return out;
+}
+
+// "4: ACTIVE"
+std::string RdmaSysfs::port_state(const std::string& device) const {
+  const auto line = read_line(port_path(device, 1) / "state");
+  const auto colon = line.find(": ");
+  return colon == std::string::npos ? line : line.substr(colon + 2);
+}
+
+// By name, since the directory is small where the table is: RoCE tables have up to 1024 rows, used from the front with
+// gaps, so each row is read.
+std::vector<protocol::GidEntry> RdmaSysfs::gids(const std::string& device) const {
+  std::vector<protocol::GidEntry> out;
+  const auto port = port_path(device, 1);
+  for (const auto& name : names_in(port / "gids")) {
+    protocol::GidEntry entry;
+    if (!to_number(name, entry.index)) continue;
+    entry.gid = read_line(port / "gids" / name);
+    if (entry.gid.size() != zero_gid.size() || entry.gid == zero_gid) continue;
+    entry.type = read_line(port / "gid_attrs/types" / name);
+    out.push_back(std::move(entry));
+  }
+  std::sort(out.begin(), out.end());
+  if (out.size() > protocol::limits::gids) out.resize(protocol::limits::gids);
+  return out;
+}
+
+std::string RdmaSysfs::pci_address(const std::string& device) const {
+  std::error_code none;
+  const auto name = fs::read_symlink(sys_ / "class/infiniband" / device / "device", none).filename().string();
+  return std::count(name.begin(), name.end(), ':') == 2 ? name : std::string{};
+}
+
+std::map<std::string, std::string> RdmaSysfs::uverbs() const {
+  std::map<std::string, std::string> out;
+  for (const auto& name : names_in(sys_ / "class/infiniband_verbs")) {
+    if (auto device = read_line(sys_ / "class/infiniband_verbs" / name / "ibdev"); !device.empty()) {
+      out.emplace(name, std::move(device));
+    }
+  }
+  return out;
+}
+
+std::map<std::string, std::uint64_t> RdmaSysfs::counters(const std::string& device, std::uint32_t port,
+                                                         const std::string& netdev) const {
+  std::map<std::string, std::uint64_t> out;
+  const auto add = [&](const fs::path& directory, const std::string& prefix) {
+    for (const auto& name : names_in(directory)) {
+      std::uint64_t value = 0;
+      if (out.size() < protocol::limits::counters && to_number(read_line(directory / name), value)) {
+        out.emplace(prefix + name, value);
+      }
+    }
+  };
+  add(port_path(device, port) / "counters", "");
+  add(port_path(device, port) / "hw_counters", "");
+  if (!netdev.empty()) add(sys_ / "class/net" / netdev / "statistics", "netdev_");
+  out.erase("lifespan");  // a setting that lives among the hw_counters
+  return out;
+}
+
+}  // namespace rdmove::agent

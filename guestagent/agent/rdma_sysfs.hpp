@@ -1,0 +1,33 @@
+// What sysfs says about RDMA devices. Reads only; a device that vanishes meanwhile is just not there. Any thread.
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <map>
+#include <string>
+#include <vector>
+
+#include "guestagent/protocol/inventory.hpp"
+
+namespace rdmove::agent {
+
+class RdmaSysfs {
+ public:
+  explicit RdmaSysfs(std::filesystem::path sys) : sys_(std::move(sys)) {}
+
+  [[nodiscard]] std::vector<std::string> devices() const;
+  [[nodiscard]] std::vector<std::uint32_t> ports(const std::string& device) const;
+  [[nodiscard]] std::string port_state(const std::string& device) const;           // "ACTIVE"
+  [[nodiscard]] std::vector<protocol::GidEntry> gids(const std::string& device) const;  // of port 1, used rows
+  [[nodiscard]] std::string pci_address(const std::string& device) const;          // or empty
+  [[nodiscard]] std::map<std::string, std::string> uverbs() const;                 // "uverbs0" -> "rxe0"
+  [[nodiscard]] std::map<std::string, std::uint64_t> counters(const std::string& device, std::uint32_t port,
+                                                              const std::string& netdev) const;
+
+ private:
+  [[nodiscard]] std::filesystem::path port_path(const std::string& device, std::uint32_t port) const;
+
+  std::filesystem::path sys_;
+};
+
+}  // namespace rdmove::agent

@@ -1,0 +1,191 @@
+#include "guestagent/agent/restoration.hpp"
+
+#include <spdlog/spdlog.h>
+
+#include <algorithm>
+
+#include "guestagent/agent/anchor.hpp"
+#include "guestagent/agent/gid.hpp"
+#include "guestagent/protocol/limits.hpp"
+
+namespace rdmove::agent {
+namespace {
+
+// The kernel reports no change of a GID table, nor (to rtnetlink) a new RDMA device; this is how often we look while
+// that is all that is missing, until the deadline.
+constexpr milliseconds look_interval{5};
+
+std::vector<std::string> bounded(std::vector<std::string> items, std::size_t max_count, std::size_t max_bytes) {
+  if (items.size() > max_count) items.resize(max_count);
+  for (auto& item : items) item.resize(std::min(item.size(), max_bytes));
+  return items;
+}
+
+}  // namespace
+
+Restoration::Restoration(Services& services, protocol::RestoreRequest request, const std::optional<Capture>& capture,
+                         Done done)
+    : services_(services), request_(std::move(request)), done_(std::move(done)), started_(services.timers.now()) {
+  for (const auto& target : request_.devices) {
+    auto& device = devices_.emplace_back();
+    device.target = target;
+    if (!capture) continue;
+    for (const auto& captured : capture->devices) {
+      if (captured.target.mac == target.mac) device.captured = captured;
+    }
+  }
+}
+
+void Restoration::start() {
+  deadline_ = services_.timers.after(request_.deadline, [this] { deadline_passed(); });
+  advance();
+}
+
+void Restoration::advance() {
+  next_look_.reset();
+  bool complete = true;
+  bool look_again = false;
+  for (auto& device : devices_) {
+    if (advance(device)) continue;
+    complete = false;
+    look_again |= device.missing.piece == "gid" || device.missing.piece == "rdma";
+  }
+  if (complete) return succeed();
+  if (look_again) next_look_ = services_.timers.after(look_interval, [this] { advance(); });
+}
+
+bool Restoration::advance(Device& device) {
+  if (!find_link(device)) return false;
+  if (device.complete) return true;
+  if (!device.up.lost_addresses.empty()) return lacks(device, "address", device.up.lost_addresses.front());
+  if (!find_rdma(device) || !find_gids(device)) return false;
+  if (!device.link->carrier) return lacks(device, "link", device.link->name);
+  retry_routes(device);
+  for (const auto& link : device.up.links) services_.announcer.announce(link);
+  return device.complete = true;
+}
+
+bool Restoration::lacks(Device& device, std::string piece, std::string name) {
+  device.missing = {std::move(piece), std::move(name), device.target.alias};
+  return false;
+}
+
+// Also notices that the device was unplugged and plugged again meanwhile: then all starts over for it.
+bool Restoration::find_link(Device& device) {
+  auto link = services_.network.find(device.target.mac, device.target.kind);
+  if (!link) {
+    device.link.reset();
+    device.complete = false;
+    return lacks(device, "device", device.target.mac.text());
+  }
+  const bool known = device.link && device.link->index == link->index;
+  device.link = std::move(link);
+  if (known && device.up.lost_addresses.empty()) return true;
+
+  device.complete = false;
+  device.rdma.clear();
+  const auto& captured = device.captured;
+  CapturedLink as_it_is;
+  if (!captured) {
+    as_it_is = {device.link->index, device.link->name, device.link->mac, device.link->mtu, true, {}, {}, {}, {}, {}};
+  }
+  const auto& wanted = captured ? captured->link : as_it_is;
+  device.up = services_.network.bring_up(*device.link, wanted);
+  device.failed_routes = services_.network.put_routes(device.up.links, wanted);
+  device.routes_retried = false;
+  if (auto now = services_.network.find(device.target.mac, device.target.kind)) device.link = std::move(now);
+  return true;
+}
+
+// What failed for want of a carrier, or of a route that came after it.
+void Restoration::retry_routes(Device& device) {
+  if (device.failed_routes.empty() || device.routes_retried) return;
+  device.routes_retried = true;
+  device.failed_routes = services_.network.put_routes(device.up.links, device.captured->link);
+}
+
+bool Restoration::find_rdma(Device& device) {
+  if (device.captured && device.captured->rdma.empty()) return true;
+  device.rdma = rdma_device_on(services_.rdma, device.link->name);
+  if (!device.rdma.empty()) return true;
+  if (device.target.kind == DeviceKind::Vf) return lacks(device, "rdma", device.link->name);
+
+  const auto name = free_rdma_name(device.captured ? device.captured->rdma : "rxe0");
+  if (auto added = services_.rdma.add_soft_roce(name, device.link->name); !added) {
+    if (device.rdma_error != added.error().message) spdlog::warn("rdma={} {}", name, added.error().message);
+    device.rdma_error = added.error().message;
+    return lacks(device, "rdma", name);
+  }
+  device.rdma = name;
+  return true;
+}
+
+std::string Restoration::free_rdma_name(const std::string& wanted) const {
+  const auto used = services_.rdma.list();
+  const auto is_free = [&](const std::string& name) {
+    return std::none_of(used.begin(), used.end(), [&](const auto& device) { return device.name == name; });
+  };
+  if (is_free(wanted)) return wanted;
+  for (std::size_t i = 0;; ++i) {
+    if (const auto name = fmt::format("rxe{}", i); is_free(name)) return name;
+  }
+}
+
+// Wanted is what was there at capture; without that, a GID for each address that the device has now.
+bool Restoration::find_gids(Device& device) {
+  if (device.rdma.empty()) return true;
+  device.gids = services_.rdma.gids(device.rdma);
+  std::vector<std::string> wanted;
+  if (device.captured && !device.captured->gids.empty()) {
+    for (const auto& entry : device.captured->gids) wanted.push_back(entry.gid);
+  } else if (!device.up.links.empty()) {
+    for (const auto& address : device.up.links.front().addresses) wanted.push_back(gid_of_address(address));
+  }
+  for (const auto& gid : wanted) {
+    const bool there = std::any_of(device.gids.begin(), device.gids.end(), [&](const auto& e) { return e.gid == gid; });
+    if (!gid.empty() && !there) return lacks(device, "gid", gid);
+  }
+  return true;
+}
+
+void Restoration::deadline_passed() {
+  for (const auto& device : devices_) {
+    if (device.complete) continue;
+    auto text = fmt::format("{} ms passed and {} {} of {} is not there", request_.deadline.count(), device.missing.piece,
+                            device.missing.name, device.target.alias);
+    if (device.missing.piece == "rdma" && !device.rdma_error.empty()) text += ": " + device.rdma_error;
+    return finish(protocol::fail(protocol::ErrorCode::DeadlinePassed, std::move(text), device.missing.to_payload()));
+  }
+}
+
+void Restoration::succeed() {
+  protocol::RestoreResult result;
+  std::vector<std::string> all_addresses;
+  for (const auto& device : devices_) {
+    auto addresses = device.up.links.empty() ? std::vector<std::string>{} : device.up.links.front().addresses;
+    all_addresses.insert(all_addresses.end(), addresses.begin(), addresses.end());
+    auto gids = device.gids;
+    if (gids.size() > protocol::limits::gids) gids.resize(protocol::limits::gids);
+    result.devices.push_back({device.target.alias, device.target.mac, device.link->name, device.rdma, std::move(gids),
+                              bounded(std::move(addresses), protocol::limits::addresses, protocol::limits::address_bytes)});
+    result.warnings.insert(result.warnings.end(), device.up.warnings.begin(), device.up.warnings.end());
+    for (const auto& route : device.failed_routes) result.warnings.push_back("not put back: " + route);
+  }
+  result.warnings = bounded(std::move(result.warnings), protocol::limits::warnings, 200);
+  for (const auto& warning : result.warnings) spdlog::warn("migration={} {}", request_.migration.text(), warning);
+
+  // The anchor first: told `ready`, applications look at their devices again, and that lets go of the anchor.
+  weigh_anchor(services_.rdma);
+  services_.applications.ready(request_.migration, all_addresses);
+  result.took = services_.timers.now() - started_;
+  finish(std::move(result));
+}
+
+void Restoration::finish(Result<protocol::RestoreResult> result) {
+  deadline_.reset();
+  next_look_.reset();
+  const auto done = std::move(done_);
+  done(std::move(result));
+}
+
+}  // namespace rdmove::agent

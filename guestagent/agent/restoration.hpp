@@ -1,0 +1,67 @@
+// One `restore`, from the request to its answer. Nothing is waited for that is not needed for the next step: every
+// event (a link changed, a late removal ended, a look at the GID table) just calls advance() again.
+//
+// per device:  find by MAC -> name, MTU, addresses, up, VLANs -> routes -> RDMA device -> GIDs and carrier -> announced
+// then:        anchor away, applications told, done
+//
+// Owned by Moves; loop thread. `done` is called exactly once, and the object may be destroyed in it.
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <optional>
+#include <vector>
+
+#include "guestagent/agent/services.hpp"
+#include "guestagent/protocol/move.hpp"
+
+namespace rdmove::agent {
+
+class Restoration {
+ public:
+  using Done = std::function<void(Result<protocol::RestoreResult>)>;
+
+  /// Without a capture (the guest was never prepared, or has booted since) what is there is used as it is.
+  Restoration(Services& services, protocol::RestoreRequest request, const std::optional<Capture>& capture, Done done);
+
+  void start();
+  void advance();
+
+  [[nodiscard]] const protocol::RestoreRequest& request() const { return request_; }
+
+ private:
+  struct Device {
+    protocol::DeviceTarget target;
+    std::optional<CapturedDevice> captured;
+    std::optional<LinkInfo> link;
+    NetworkState::BroughtUp up;
+    std::vector<std::string> failed_routes;
+    bool routes_retried = false;
+    std::string rdma;
+    std::string rdma_error;
+    std::vector<protocol::GidEntry> gids;
+    protocol::MissingPiece missing;
+    bool complete = false;
+  };
+
+  bool advance(Device& device);
+  bool find_link(Device& device);
+  bool find_rdma(Device& device);
+  bool find_gids(Device& device);
+  void retry_routes(Device& device);
+  [[nodiscard]] std::string free_rdma_name(const std::string& wanted) const;
+  bool lacks(Device& device, std::string piece, std::string name);
+  void deadline_passed();
+  void succeed();
+  void finish(Result<protocol::RestoreResult> result);
+
+  Services& services_;
+  protocol::RestoreRequest request_;
+  Done done_;
+  milliseconds started_;
+  std::vector<Device> devices_;
+  std::unique_ptr<Timer> deadline_;
+  std::unique_ptr<Timer> next_look_;
+};
+
+}  // namespace rdmove::agent

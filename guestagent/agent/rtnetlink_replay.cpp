@@ -1,0 +1,202 @@
+#include "guestagent/agent/rtnetlink_replay.hpp"
+
+#include <arpa/inet.h>
+#include <linux/if_addr.h>
+#include <linux/neighbour.h>
+#include <linux/rtnetlink.h>
+#include <netlink/attr.h>
+#include <spdlog/fmt/fmt.h>
+
+#include <cstring>
+#include <functional>
+
+namespace rdmove::agent::replay {
+namespace {
+
+// The family's struct at the front of a payload, and the attributes behind it.
+template <class Header>
+struct Parts {
+  explicit Parts(const Bytes& bytes) {
+    if (bytes.size() < sizeof header) return;
+    std::memcpy(&header, bytes.data(), sizeof header);
+    for (std::size_t at = NLMSG_ALIGN(sizeof header); at + NLA_HDRLEN <= bytes.size();) {
+      nlattr attribute{};
+      std::memcpy(&attribute, bytes.data() + at, sizeof attribute);
+      if (attribute.nla_len < NLA_HDRLEN || at + attribute.nla_len > bytes.size()) break;
+      attributes.push_back({attribute.nla_type, {bytes.begin() + static_cast<long>(at + NLA_HDRLEN),
+                                                 bytes.begin() + static_cast<long>(at + attribute.nla_len)}});
+      at += NLA_ALIGN(attribute.nla_len);
+    }
+  }
+
+  struct Attribute {
+    std::uint16_t type;
+    Bytes value;
+  };
+
+  [[nodiscard]] const Bytes* find(std::uint16_t type) const {
+    for (const auto& attribute : attributes) {
+      if ((attribute.type & NLA_TYPE_MASK) == type) return &attribute.value;
+    }
+    return nullptr;
+  }
+  [[nodiscard]] std::uint32_t number(std::uint16_t type, std::uint32_t otherwise = 0) const {
+    const auto* value = find(type);
+    std::uint32_t out = otherwise;
+    if (value != nullptr && value->size() == sizeof out) std::memcpy(&out, value->data(), sizeof out);
+    return out;
+  }
+  void set_number(std::uint16_t type, std::uint32_t number) {
+    for (auto& attribute : attributes) {
+      if (attribute.type == type && attribute.value.size() == sizeof number) {
+        std::memcpy(attribute.value.data(), &number, sizeof number);
+      }
+    }
+  }
+  void drop(std::uint16_t type) {
+    std::erase_if(attributes, [&](const auto& attribute) { return (attribute.type & NLA_TYPE_MASK) == type; });
+  }
+  void add(std::uint16_t type, std::uint32_t number) {
+    Bytes value(sizeof number);
+    std::memcpy(value.data(), &number, sizeof number);
+    attributes.push_back({type, std::move(value)});
+  }
+
+  [[nodiscard]] Bytes bytes() const {
+    Bytes out(NLMSG_ALIGN(sizeof header));
+    std::memcpy(out.data(), &header, sizeof header);
+    for (const auto& attribute : attributes) {
+      const nlattr head{static_cast<std::uint16_t>(NLA_HDRLEN + attribute.value.size()), attribute.type};
+      const auto at = out.size();
+      out.resize(at + NLA_HDRLEN + NLA_ALIGN(attribute.value.size()));
+      std::memcpy(out.data() + at, &head, sizeof head);
+      if (!attribute.value.empty()) std::memcpy(out.data() + at + NLA_HDRLEN, attribute.value.data(), attribute.value.size());
+    }
+    return out;
+  }
+
+  Header header{};
+  std::vector<Attribute> attributes;
+};
+
+Bytes body(const nlmsghdr& message) {
+  const auto* begin = reinterpret_cast<const std::uint8_t*>(&message);
+  return message.nlmsg_len < NLMSG_HDRLEN ? Bytes{} : Bytes(begin + NLMSG_HDRLEN, begin + message.nlmsg_len);
+}
+
+std::string ip_text(int family, const Bytes& bytes) {
+  if (bytes.size() != (family == AF_INET ? sizeof(in_addr) : sizeof(in6_addr))) return "?";
+  char text[INET6_ADDRSTRLEN] = {};
+  inet_ntop(family, bytes.data(), text, sizeof text);
+  return text;
+}
+
+// Calls `visit` for each next hop of a multipath route; it may change it.
+void each_next_hop(Bytes& hops, const std::function<void(rtnexthop&)>& visit) {
+  for (std::size_t at = 0; at + sizeof(rtnexthop) <= hops.size();) {
+    rtnexthop hop{};
+    std::memcpy(&hop, hops.data() + at, sizeof hop);
+    if (hop.rtnh_len < sizeof hop || at + hop.rtnh_len > hops.size()) return;
+    visit(hop);
+    std::memcpy(hops.data() + at, &hop, sizeof hop);
+    at += RTNH_ALIGN(hop.rtnh_len);
+  }
+}
+
+bool leads_through(const Parts<rtmsg>& route, int index) {
+  if (const auto* hops = route.find(RTA_MULTIPATH)) {
+    bool found = false;
+    Bytes copy = *hops;
+    each_next_hop(copy, [&](rtnexthop& hop) { found |= hop.rtnh_ifindex == index; });
+    return found;
+  }
+  return route.number(RTA_OIF) == static_cast<std::uint32_t>(index);
+}
+
+std::string route_text(const Parts<rtmsg>& route) {
+  const int family = route.header.rtm_family;
+  const auto* to = route.find(RTA_DST);
+  const auto* via = route.find(RTA_GATEWAY);
+  auto text = to == nullptr ? std::string("default")
+                            : fmt::format("{}/{}", ip_text(family, *to), static_cast<int>(route.header.rtm_dst_len));
+  if (via != nullptr) text += " via " + ip_text(family, *via);
+  return text + fmt::format(" table {}", route.number(RTA_TABLE, route.header.rtm_table));
+}
+
+bool is_kernel_made(unsigned char protocol) {
+  return protocol == RTPROT_KERNEL || protocol == RTPROT_REDIRECT || protocol == RTPROT_RA;
+}
+
+}  // namespace
+
+std::optional<CapturedItem> address(const nlmsghdr& message, int index) {
+  auto bytes = body(message);
+  const Parts<ifaddrmsg> parts(bytes);
+  if (message.nlmsg_type != RTM_NEWADDR || parts.header.ifa_index != static_cast<std::uint32_t>(index)) return std::nullopt;
+  const auto* own = parts.find(IFA_LOCAL) != nullptr ? parts.find(IFA_LOCAL) : parts.find(IFA_ADDRESS);
+  if (own == nullptr) return std::nullopt;
+  const auto text = fmt::format("{}/{}", ip_text(parts.header.ifa_family, *own), static_cast<int>(parts.header.ifa_prefixlen));
+  return CapturedItem{text, std::move(bytes)};
+}
+
+std::optional<CapturedItem> route(const nlmsghdr& message, int index) {
+  auto bytes = body(message);
+  const Parts<rtmsg> parts(bytes);
+  if (message.nlmsg_type != RTM_NEWROUTE || (parts.header.rtm_flags & RTM_F_CLONED) != 0 ||
+      is_kernel_made(parts.header.rtm_protocol) || !leads_through(parts, index)) {
+    return std::nullopt;
+  }
+  return CapturedItem{route_text(parts), std::move(bytes)};
+}
+
+std::optional<CapturedItem> neighbour(const nlmsghdr& message, int index) {
+  auto bytes = body(message);
+  const Parts<ndmsg> parts(bytes);
+  const auto* to = parts.find(NDA_DST);
+  if (message.nlmsg_type != RTM_NEWNEIGH || parts.header.ndm_ifindex != index || to == nullptr ||
+      (parts.header.ndm_state & NUD_PERMANENT) == 0) {
+    return std::nullopt;
+  }
+  return CapturedItem{ip_text(parts.header.ndm_family, *to), std::move(bytes)};
+}
+
+Bytes address_for(const Bytes& message, int index) {
+  constexpr std::uint32_t ours_to_set = IFA_F_NOPREFIXROUTE | IFA_F_MANAGETEMPADDR | IFA_F_MCAUTOJOIN | IFA_F_HOMEADDRESS;
+  Parts<ifaddrmsg> parts(message);
+  auto flags = parts.number(IFA_FLAGS, parts.header.ifa_flags) & ours_to_set;
+  if (parts.header.ifa_family == AF_INET6) flags |= IFA_F_NODAD;  // usable at once: it was ours a second ago
+  parts.header.ifa_flags = static_cast<std::uint8_t>(flags);
+  parts.header.ifa_index = static_cast<std::uint32_t>(index);
+  parts.drop(IFA_FLAGS);
+  parts.add(IFA_FLAGS, flags);
+  return parts.bytes();
+}
+
+Bytes route_for(const Bytes& message, int old_index, int index) {
+  constexpr unsigned settable = RTNH_F_ONLINK | RTNH_F_PERVASIVE;
+  Parts<rtmsg> parts(message);
+  parts.header.rtm_flags &= settable;
+  for (const std::uint16_t read_only : {RTA_CACHEINFO, RTA_NH_ID}) parts.drop(read_only);
+  if (parts.number(RTA_OIF) == static_cast<std::uint32_t>(old_index)) {
+    parts.set_number(RTA_OIF, static_cast<std::uint32_t>(index));
+  }
+  for (auto& attribute : parts.attributes) {
+    if ((attribute.type & NLA_TYPE_MASK) != RTA_MULTIPATH) continue;
+    each_next_hop(attribute.value, [&](rtnexthop& hop) {
+      hop.rtnh_flags &= settable;
+      if (hop.rtnh_ifindex == old_index) hop.rtnh_ifindex = index;
+    });
+  }
+  return parts.bytes();
+}
+
+Bytes neighbour_for(const Bytes& message, int index) {
+  Parts<ndmsg> parts(message);
+  parts.header.ndm_ifindex = index;
+  for (const std::uint16_t read_only : {NDA_CACHEINFO, NDA_PROBES}) parts.drop(read_only);
+  return parts.bytes();
+}
+
+bool is_multipath(const Bytes& route) { return Parts<rtmsg>(route).find(RTA_MULTIPATH) != nullptr; }
+
+}  // namespace rdmove::agent::replay
