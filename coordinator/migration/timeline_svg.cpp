@@ -23,18 +23,22 @@ constexpr int kRow = 26;
 constexpr int kGroupHead = 34;
 constexpr int kBar = 16;
 
-// Colours are variables, so that one file serves both schemes; s0.. are the sources in their order.
+// Plain rules and no CSS variables, so that converters draw it too; the dark ones come second. s0.. are the sources.
 constexpr std::string_view kStyle = R"(<style>
-svg{--bg:#fff;--fg:#1c2430;--dim:#667184;--grid:#e6eaf0;--lane:#f6f8fb;--s0:#2f6fde;--s1:#12936f;--s2:#d9822b;--s3:#8a5cd6;--s4:#c2418c;--bad:#d23b3b;--good:#12936f;--mid:#667184;--on:#fff;background:var(--bg)}
-@media(prefers-color-scheme:dark){svg{--bg:#11161d;--fg:#e4e9f0;--dim:#93a0b4;--grid:#27303c;--lane:#171e27;--s0:#6ea3ff;--s1:#3cc79d;--s2:#f2a552;--s3:#b594f5;--s4:#ef7fbb;--bad:#ff7272;--good:#3cc79d;--mid:#93a0b4;--on:#11161d}}
-text{font:12.5px system-ui,-apple-system,"Segoe UI","DejaVu Sans",sans-serif;fill:var(--fg)}
-.bg{fill:var(--bg)}.lane{fill:var(--lane)}.grid{stroke:var(--grid)}.zero{stroke:var(--dim)}.dim{fill:var(--dim)}
+text{font:12.5px system-ui,-apple-system,"Segoe UI","DejaVu Sans",sans-serif;fill:#1c2430}
 .h{font-size:19px;font-weight:600}.g{font-weight:600}.num{font-variant-numeric:tabular-nums}
-.s0{--c:var(--s0)}.s1{--c:var(--s1)}.s2{--c:var(--s2)}.s3{--c:var(--s3)}.s4{--c:var(--s4)}
-.dot,.bar{fill:var(--c)}.fade{stop-color:var(--c)}
-.failed{fill:var(--bad);fill-opacity:.22;stroke:var(--bad);stroke-width:1.5}.bad{fill:var(--bad)}
-.open{fill:none;stroke:var(--c);stroke-width:2;stroke-linecap:round;stroke-linejoin:round}
-.pill.good{fill:var(--good)}.pill.bad{fill:var(--bad)}.pill.mid{fill:var(--mid)}.on{fill:var(--on);font-weight:600}
+.bg{fill:#fff}.lane{fill:#f5f7fa}.grid{stroke:#e2e7ee}.zero{stroke:#9aa5b5}.dim{fill:#667184}
+.s0{fill:#2f6fde;stop-color:#2f6fde}.s1{fill:#12936f;stop-color:#12936f}.s2{fill:#d9822b;stop-color:#d9822b}
+.s3{fill:#8a5cd6;stop-color:#8a5cd6}.s4{fill:#c2418c;stop-color:#c2418c}
+.failed{fill:#d23b3b;fill-opacity:.2;stroke:#d23b3b;stroke-width:1.5}.bad{fill:#c93333}
+.open{fill:none;stroke:#667184;stroke-width:2;stroke-linecap:round;stroke-linejoin:round}
+.pill.good{fill:#12936f}.pill.bad{fill:#d23b3b}.pill.mid{fill:#667184}.on{fill:#fff;font-weight:600}
+@media(prefers-color-scheme:dark){
+text{fill:#e4e9f0}.bg{fill:#11161d}.lane{fill:#181f28}.grid{stroke:#2a3340}.zero{stroke:#5d6a7d}.dim{fill:#93a0b4}
+.s0{fill:#6ea3ff;stop-color:#6ea3ff}.s1{fill:#3cc79d;stop-color:#3cc79d}.s2{fill:#f2a552;stop-color:#f2a552}
+.s3{fill:#b594f5;stop-color:#b594f5}.s4{fill:#ef7fbb;stop-color:#ef7fbb}
+.failed{fill:#ff7272;stroke:#ff7272}.bad{fill:#ff7272}.open{stroke:#93a0b4}
+.pill.good{fill:#3cc79d}.pill.bad{fill:#ff7272}.pill.mid{fill:#93a0b4}.on{fill:#11161d}}
 </style>
 )";
 
@@ -104,7 +108,7 @@ class Picture {
   void fades() {
     out_ += "<defs>\n";
     for (std::size_t i = 0; i < std::min<std::size_t>(layout_.groups.size(), 5); ++i) {
-      add("<linearGradient id=\"f{0}\" class=\"s{0}\"><stop class=\"fade\" offset=\".35\"/><stop class=\"fade\" "
+      add("<linearGradient id=\"f{0}\"><stop class=\"s{0}\" offset=\".35\"/><stop class=\"s{0}\" "
           "offset=\"1\" stop-opacity=\".15\"/></linearGradient>\n",
           i);
     }
@@ -158,7 +162,7 @@ class Picture {
     for (std::size_t i = 0; i < layout_.groups.size(); ++i) {
       const Group& group = layout_.groups[i];
       const std::size_t colour = i % 5;
-      add("<g class=\"s{}\"><circle class=\"dot\" cx=\"30\" cy=\"{}\" r=\"5\"/>", colour, y + 18);
+      add("<g><circle class=\"s{}\" cx=\"30\" cy=\"{}\" r=\"5\"/>", colour, y + 18);
       add("<text class=\"g\" x=\"44\" y=\"{}\">{}</text>\n", y + 22, escaped(group.source, 60));
       y += kGroupHead;
       for (const Row& row : group.rows) {
@@ -182,7 +186,7 @@ class Picture {
     add("<text x=\"{}\" y=\"{}\">{}</text>", 44, base, escaped(row.span->phase, 22));
     const std::string style = row.span->failed ? "class=\"failed\""
                               : row.running    ? fmt::format("fill=\"url(#f{})\"", colour)
-                                               : "class=\"bar\"";
+                                               : fmt::format("class=\"s{}\"", colour);
     add("<rect {} x=\"{:.1f}\" y=\"{:.1f}\" width=\"{:.1f}\" height=\"{}\" rx=\"{:.1f}\"/>", style, from, top, to - from,
         kBar, radius);
     if (row.running) {

@@ -88,7 +88,7 @@ std::string bar(const Row& row, const Layout& layout, std::size_t cells) {
 std::string axis(const Layout& layout, const Columns& columns) {
   std::string line(columns.bar + 2, ' ');
   std::size_t free = 0;
-  for (const double at : timeline::ticks(layout.left, layout.right, std::max(2, static_cast<int>(columns.bar / 14)))) {
+  for (const double at : timeline::ticks(layout.left, layout.right, std::max(2, static_cast<int>(columns.bar / 9)))) {
     const std::string label = timeline::tickLabel(at);
     const std::size_t where = 1 + std::min(cell(at, layout, columns.bar), columns.bar - 1);
     if (where < free || where + label.size() > line.size()) continue;

@@ -1,0 +1,84 @@
+#include "coordinator/cli/follow.hpp"
+
+#include <fmt/format.h>
+
+#include <optional>
+
+#include "coordinator/cli/format/text_formatter.hpp"
+#include "coordinator/cli/interrupt.hpp"
+
+namespace rdmove::cli {
+namespace {
+
+std::string howToGoOn(const std::string& id) {
+  return fmt::format("See it with 'rdmove watch {0}', end it with 'rdmove cancel {0}'.", id);
+}
+
+ExitCode close(Session& session, const v1::MigrationUpdate& last, Closing closing) {
+  const ExitCode code = exitCodeForOutcome(last.migration().outcome());
+  if (closing == Closing::kInStream) return code;
+  const std::string sentence = closingSentence(last);
+  if (code != ExitCode::kDone) return session.terminal.fail({code, sentence});
+  session.terminal.out << sentence << std::endl;
+  return code;
+}
+
+Failure interrupted(const FollowOne& what, const std::string& id) {
+  if (id.empty()) {
+    return {ExitCode::kLostContact,
+            fmt::format("interrupted; {} goes on if it had started. 'rdmove list' shows it.", what.called)};
+  }
+  return {ExitCode::kLostContact, fmt::format("interrupted; migration {} goes on. {}", id, howToGoOn(id))};
+}
+
+Failure broken(const Daemon& daemon, const FollowOne& what, const std::string& id, const grpc::Status& status) {
+  const std::string cause = status.ok() ? "it ended the stream" : status.error_message();
+  if (!id.empty()) {
+    return {ExitCode::kLostContact,
+            fmt::format("lost contact with rdmoved: {}; migration {} goes on. {}", cause, id, howToGoOn(id))};
+  }
+  // Its own words: refused before it started.
+  if (exitCodeForStatus(status.error_code()) == ExitCode::kRefused) return daemon.failure(status);
+  return {ExitCode::kLostContact,
+          fmt::format("lost contact with rdmoved: {}; {} goes on if it had started. 'rdmove list' shows it once "
+                      "rdmoved runs again ('systemctl status rdmoved').",
+                      cause, what.called)};
+}
+
+}  // namespace
+
+ExitCode followOne(Session& session, const FollowOne& what, UpdateView& view, const OpenStream& open) {
+  grpc::ClientContext context;
+  const Interrupt interrupt([&context] { context.TryCancel(); });
+  const auto reader = open(context);
+  std::string id;
+  std::optional<v1::MigrationUpdate> last;
+  v1::MigrationUpdate update;
+  while (!last && reader->Read(&update)) {
+    if (!update.migration().id().empty()) id = update.migration().id();
+    view.show(update);
+    if (update.final()) last = update;
+  }
+  view.settle();
+  if (last) context.TryCancel();  // nothing more is awaited, whatever the daemon does with the stream
+  const grpc::Status status = reader->Finish();
+  if (last) return close(session, *last, what.closing);
+  return session.terminal.fail(interrupt.happened() ? interrupted(what, id)
+                                                    : broken(session.daemon, what, id, status));
+}
+
+ExitCode followAll(Session& session, UpdateView& view, const OpenStream& open) {
+  grpc::ClientContext context;
+  const Interrupt interrupt([&context] { context.TryCancel(); });
+  const auto reader = open(context);
+  v1::MigrationUpdate update;
+  while (reader->Read(&update)) {
+    view.show(update);
+  }
+  view.settle();
+  const grpc::Status status = reader->Finish();
+  if (interrupt.happened() || status.ok()) return ExitCode::kDone;
+  return session.terminal.fail(session.daemon.failure(status));
+}
+
+}  // namespace rdmove::cli

@@ -1,0 +1,62 @@
+#include "coordinator/cli/format/text_formatter.hpp"
+
+#include <fmt/format.h>
+
+#include "coordinator/cli/format/agent_object.hpp"
+#include "coordinator/cli/format/json_formatter.hpp"
+#include "coordinator/cli/format/printable.hpp"
+#include "coordinator/cli/format/table.hpp"
+#include "coordinator/cli/format/timeline_reply.hpp"
+
+namespace rdmove::cli {
+namespace {
+
+std::string line(const std::string& text) { return printable(text) + '\n'; }
+
+}  // namespace
+
+std::unique_ptr<Formatter> makeFormatter(OutputForm form, int width) {
+  if (form == OutputForm::kJson) return std::make_unique<JsonFormatter>();
+  return std::make_unique<TextFormatter>(width);
+}
+
+std::string TextFormatter::format(const v1::CancelReply& reply) const {
+  return line(reply.message().empty() ? "cancel was asked for" : reply.message());
+}
+
+std::string TextFormatter::format(const v1::ListReply& reply) const {
+  if (reply.migrations().empty()) return "no migrations\n";
+  Table table({"ID", "ROLE", "VM", "PARTNER", "PHASE", "OUTCOME", "UPDATED"});
+  for (const auto& m : reply.migrations()) {
+    table.add({m.id(), m.role(), m.domain(), m.partner(), m.phase(), m.outcome(), wallTime(m.updated_us())});
+  }
+  return table.str();
+}
+
+std::string TextFormatter::format(const v1::TimelineReply& reply) const {
+  return renderText(timelineOf(reply), width_);
+}
+
+std::string TextFormatter::format(const v1::ListVfsReply& reply) const {
+  if (reply.vfs().empty()) return "no VFs: name a pool in rdmoved's configuration\n";
+  Table table({"VF", "POOL", "KIND", "PARENT", "MAC", "DRIVER", "STATE", "VM"});
+  for (const auto& vf : reply.vfs()) {
+    table.add({vf.name(), vf.pool(), vf.kind(), vf.parent(), vf.mac(), vf.driver(), vf.state(), vf.domain()});
+  }
+  return table.str();
+}
+
+std::string TextFormatter::format(const v1::QueryAgentReply& reply) const { return agentObjectAsText(reply.json()); }
+
+std::string TextFormatter::format(const v1::DefineReply& reply) const {
+  const std::string_view where = reply.live() && reply.persistent() ? "live and persistent definition"
+                                 : reply.live()                     ? "live definition"
+                                 : reply.persistent()               ? "persistent definition"
+                                                                    : "nothing written";
+  if (reply.metadata().empty()) return fmt::format("no rdma metadata ({})\n", where);
+  std::string text = printableLines(reply.metadata());
+  if (text.back() != '\n') text += '\n';
+  return text + fmt::format("({})\n", where);
+}
+
+}  // namespace rdmove::cli

@@ -1,0 +1,67 @@
+#include "coordinator/cli/help_texts.hpp"
+
+namespace rdmove::cli {
+
+std::string_view detailsOf(std::string_view command) {
+  if (command == "rdmove") {
+    return "A migration belongs to the daemons of both hosts. It goes on when this command is interrupted or\n"
+           "loses its contact; 'rdmove watch ID' follows it again, 'rdmove cancel ID' rolls it back.\n"
+           "\n"
+           "'rdmove COMMAND --help' explains a command.\n"
+           "\n"
+           "Exit codes:\n"
+           "  0  done\n"
+           "  2  the command line is wrong\n"
+           "  3  refused before anything changed\n"
+           "  4  rolled back: the VM runs where it was, as it was\n"
+           "  5  degraded: something is missing and is still being retried\n"
+           "  6  lost contact with the daemon: a migration that was started goes on\n";
+  }
+  if (command == "migrate") {
+    return "Follows the migration to its end. The last line says what happened and names the migration;\n"
+           "the exit code says the same: 0 the VM runs at DEST with its RDMA devices, 3 refused before\n"
+           "anything changed, 4 rolled back, 5 degraded, 6 lost contact. Ctrl-C ends only this command.\n"
+           "\n"
+           "With --dry-run: 0 it may start, 3 there is a reason against it.\n"
+           "\n"
+           "Examples:\n"
+           "  rdmove migrate vm1 hostb --dry-run\n"
+           "  rdmove migrate vm1 hostb --verbose --bandwidth 500\n";
+  }
+  if (command == "watch") {
+    return "With an ID, ends when the migration ends and exits as 'rdmove migrate' does. Without one, shows\n"
+           "every migration of this host until Ctrl-C, then exits 0.\n";
+  }
+  if (command == "timeline") {
+    return "Times are milliseconds. Each host's and guest's bars are on its own clock: a bar that begins\n"
+           "before 0 belongs to a clock that is behind the first host's.\n"
+           "\n"
+           "Example:\n"
+           "  rdmove timeline vm1-20261130-0a1b2c --svg vm1.svg\n";
+  }
+  if (command == "cancel") {
+    return "Refused (exit 3) once the VM runs at the destination: there is no way back from there. Asks and\n"
+           "returns; 'rdmove watch ID' shows how it ends.\n";
+  }
+  if (command == "agent") {
+    return "The queries: 'status' (versions, devices, what it is doing), 'counters' (of the RDMA devices) and\n"
+           "'holdouts' (processes that hold an RDMA device open and have not said that they let go).\n";
+  }
+  if (command == "define") {
+    return "Writes the rdma element of the VM's metadata, into the live and the persistent definition. It\n"
+           "replaces what was there.\n"
+           "\n"
+           "The keys of --vf: alias (libvirt's user alias of the device), pool (the pool it belongs to, the same\n"
+           "name on both hosts), model (shared-port, virtual-switch or roce), continuity (reconnect, park or\n"
+           "carry) and mac (default: as the device has it).\n"
+           "\n"
+           "Example:\n"
+           "  rdmove define vm1 --vf alias=ua-rdma0,pool=fabric,model=roce --standby ua-net0\n";
+  }
+  if (command == "doctor") {
+    return "Finds what would fail late. Changes nothing. Exits 3 if any finding is an error.\n";
+  }
+  return {};
+}
+
+}  // namespace rdmove::cli

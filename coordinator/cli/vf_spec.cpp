@@ -1,0 +1,61 @@
+#include "coordinator/cli/vf_spec.hpp"
+
+#include <fmt/format.h>
+
+#include <set>
+
+namespace rdmove::cli {
+namespace {
+
+/// Puts one key's value into the spec; the text of what is wrong, or nothing.
+std::string apply(VfSpec& spec, std::string_view key, std::string_view value) {
+  if (key == "alias") {
+    const auto alias = readAlias(value);
+    if (!alias) return alias.error();
+    spec.alias = DeviceAlias(*alias);
+  } else if (key == "pool") {
+    const auto pool = readName(value);
+    if (!pool) return "pool: " + pool.error();
+    spec.pool = PoolName(*pool);
+  } else if (key == "model") {
+    spec.model = parseModel(value);
+    if (!spec.model) return fmt::format("'{}' is not a model; give shared-port, virtual-switch or roce", value);
+  } else if (key == "continuity") {
+    spec.continuity = parseContinuity(value);
+    if (!spec.continuity) return fmt::format("'{}' is not a continuity; give reconnect, park or carry", value);
+  } else if (key == "mac") {
+    const auto mac = readMac(value);
+    if (!mac) return mac.error();
+    spec.mac = *mac;
+  } else {
+    return fmt::format("'{}' is not a key; the keys are alias, pool, model, continuity and mac", key);
+  }
+  return {};
+}
+
+}  // namespace
+
+Reading<VfSpec> readVfSpec(std::string_view text) {
+  VfSpec spec;
+  std::set<std::string_view> seen;
+  std::string_view rest = text;
+  while (true) {
+    const std::string_view pair = rest.substr(0, rest.find(','));
+    const auto equals = pair.find('=');
+    if (equals == std::string_view::npos) {
+      return tl::unexpected(fmt::format("'{}' is not KEY=VALUE; write it like alias=ua-rdma0,pool=fabric", pair));
+    }
+    const std::string_view key = pair.substr(0, equals);
+    if (!seen.insert(key).second) return tl::unexpected(fmt::format("'{}' is given twice", key));
+    if (std::string problem = apply(spec, key, pair.substr(equals + 1)); !problem.empty()) {
+      return tl::unexpected(std::move(problem));
+    }
+    if (pair.size() == rest.size()) break;
+    rest.remove_prefix(pair.size() + 1);
+  }
+  if (spec.alias.empty()) return tl::unexpected(std::string("alias is missing; write it like alias=ua-rdma0,pool=fabric"));
+  if (spec.pool.empty()) return tl::unexpected(std::string("pool is missing; write it like alias=ua-rdma0,pool=fabric"));
+  return spec;
+}
+
+}  // namespace rdmove::cli
