@@ -42,6 +42,10 @@ Result<void> LibvirtDriver::detach(const DomainUuid& uuid, const DeviceAlias& al
   auto error = libvirtFailure(attempted);
   // QEMU's words, never translated: it was asked before and the guest has not answered yet.
   if (error.value().cause.find("already in the process of unplug") != std::string::npos) return {};
+  if (const CText xml(virDomainGetXMLDesc(target->domain.get(), 0)); xml) {
+    const auto present = findDevice(xml.get(), alias);
+    if (!present && present.error().code == ErrorCode::kNotFound) error.value().code = ErrorCode::kNotFound;
+  }
   return error;
 }
 

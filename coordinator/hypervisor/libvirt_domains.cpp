@@ -68,17 +68,21 @@ StateWords stateWords(int state, int reason) {
   }
 }
 
-/// Asks nothing that waits for the domain's job lock unless an asynchronous job runs.
-bool hasMigrationJob(virDomainPtr domain) {
-  virDomainControlInfo control{};
-  if (virDomainGetControlInfo(domain, &control, 0) < 0 || control.state != VIR_DOMAIN_CONTROL_JOB)
-    return false;
+/// virDomainGetControlInfo would never wait, but shows an asynchronous job only while a short one runs inside
+/// it.
+Result<bool> hasMigrationJob(virDomainPtr domain) {
+  const std::string attempted = std::string("read the job of ") + virDomainGetName(domain);
   int type = VIR_DOMAIN_JOB_NONE;
   int count = 0;
   virTypedParameterPtr params = nullptr;
   if (virDomainGetJobStats(domain, &type, &params, &count, 0) < 0) {
+    auto error = libvirtFailure(attempted);
+    const int code = lastLibvirtCode();
+    if (code == VIR_ERR_NO_SUPPORT) return false;
+    if (code == VIR_ERR_OPERATION_INVALID) return false;  // stopped meanwhile
     // "migration statistics are available only on the source host": the one job that has none is incoming
-    return lastLibvirtCode() == VIR_ERR_OPERATION_INVALID;
+    if (code == VIR_ERR_OPERATION_UNSUPPORTED) return true;
+    return error;
   }
   int operation = VIR_DOMAIN_JOB_OPERATION_UNKNOWN;
   virTypedParamsGetInt(params, count, VIR_DOMAIN_JOB_OPERATION, &operation);
@@ -103,7 +107,10 @@ Result<DomainStatus> statusOf(virDomainPtr domain) {
   const int persistent = virDomainIsPersistent(domain);
   if (persistent < 0) return libvirtFailure("read the state of " + status.name);
   status.persistent = persistent == 1;
-  if (words.state != DomainState::kShutOff) status.migration_job = hasMigrationJob(domain);
+  if (words.state == DomainState::kShutOff) return status;
+  const auto job = hasMigrationJob(domain);
+  if (!job) return tl::unexpected(job.error());
+  status.migration_job = *job;
   return status;
 }
 
@@ -162,12 +169,17 @@ Result<std::vector<DomainStatus>> LibvirtDriver::list() {
   virDomainPtr* domains = nullptr;
   const int count = virConnectListAllDomains(connection->get(), &domains, 0);
   if (count < 0) return libvirtFailure("list the domains");
-  std::vector<DomainStatus> all;
-  for (int i = 0; i < count; ++i) {
-    const DomainRef domain(domains[i]);
-    if (auto status = statusOf(domain.get())) all.push_back(std::move(*status));  // else it went meanwhile
-  }
+  std::vector<DomainRef> owned(domains, domains + count);
   CFree{}(domains);
+  std::vector<DomainStatus> all;
+  for (const DomainRef& domain : owned) {
+    auto status = statusOf(domain.get());
+    if (status) {
+      all.push_back(std::move(*status));
+    } else if (status.error().code != ErrorCode::kNotFound) {  // else it went meanwhile
+      return tl::unexpected(status.error());
+    }
+  }
   return all;
 }
 

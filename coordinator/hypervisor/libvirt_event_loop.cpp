@@ -6,6 +6,7 @@
 
 #include <atomic>
 #include <chrono>
+#include <csignal>
 #include <deque>
 #include <mutex>
 #include <stdexcept>
@@ -23,6 +24,7 @@ void registerOnce() {
   static const bool registered = virInitialize() == 0 && virEventRegisterDefaultImpl() == 0;
   if (!registered) throw std::runtime_error("libvirt cannot be initialised");
   virSetErrorFunc(nullptr, ignoreError);
+  std::signal(SIGPIPE, SIG_IGN);  // libvirt writes to its sockets with write(2)
 }
 
 }  // namespace
