@@ -9,6 +9,8 @@
 #include <array>
 #include <cerrno>
 #include <cstring>
+#include <filesystem>
+#include <fstream>
 #include <stdexcept>
 
 namespace rdmove::agent {
@@ -26,10 +28,23 @@ int edge_triggered_epoll(int fd) {
   return epoll;
 }
 
+// The names in /dev/virtio-ports are udev's work; an initramfs or a container without it has only /dev/vportNpM.
+std::string without_udev(const std::filesystem::path& path, const std::filesystem::path& sys) {
+  std::error_code error;
+  for (std::filesystem::directory_iterator port(sys / "class/virtio-ports", error), end; !error && port != end;
+       port.increment(error)) {
+    std::ifstream file(port->path() / "name");
+    std::string name;
+    if (std::getline(file, name) && name == path.filename()) return "/dev/" + port->path().filename().string();
+  }
+  return path;
+}
+
 }  // namespace
 
-int open_host_port(const std::string& path) {
-  const int fd = ::open(path.c_str(), O_RDWR | O_NONBLOCK | O_CLOEXEC | O_NOCTTY);
+int open_host_port(const std::string& path, const std::string& sys) {
+  const auto device = ::access(path.c_str(), F_OK) == 0 ? path : without_udev(path, sys);
+  const int fd = ::open(device.c_str(), O_RDWR | O_NONBLOCK | O_CLOEXEC | O_NOCTTY);
   if (fd >= 0) {
     // A test's stand-in may be a terminal, which would echo the host's own words to it.
     if (termios mode{}; ::tcgetattr(fd, &mode) == 0) {

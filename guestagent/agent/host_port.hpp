@@ -49,7 +49,7 @@ class HostPort {
   std::uint64_t session_ = 0;
 };
 
-/// Opens the port for itself alone. Throws std::runtime_error with what to do about it.
-int open_host_port(const std::string& path);
+/// Opens the port for itself alone; without udev's name for it, finds it by sysfs. Throws std::runtime_error with what to do about it.
+int open_host_port(const std::string& path, const std::string& sys);
 
 }  // namespace rdmove::agent

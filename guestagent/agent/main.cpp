@@ -58,7 +58,7 @@ void run(const Options& options) {
   CaptureStore store(options.state_dir, boot);
   Services services{network, rdma, processes, applications, announcer, timers, store};
 
-  HostService host(io, open_host_port(options.port), services, sysfs,
+  HostService host(io, open_host_port(options.port, options.sys), services, sysfs,
                    {rdmove::protocol::protocol_version, "rdmove " RDMOVE_VERSION, boot, new_instance()});
   LinkMonitor links(io, network,
                     {[&] { host.links_changed(); }, [&](const LinkInfo& link) { host.device_arrived(link); },

@@ -1,0 +1,174 @@
+#include <gmock/gmock.h>
+
+#include <functional>
+#include <nlohmann/json.hpp>
+
+#include "guestagent/protocol/application.hpp"
+#include "guestagent/protocol/events.hpp"
+#include "guestagent/protocol/hello.hpp"
+#include "guestagent/protocol/inventory.hpp"
+#include "guestagent/protocol/limits.hpp"
+#include "guestagent/protocol/move.hpp"
+
+namespace rdmove::protocol {
+namespace {
+
+using nlohmann::json;
+using testing::HasSubstr;
+
+const MigrationId migration = *MigrationId::parse("m-1");
+const MacAddress mac = *MacAddress::parse("52:54:00:AB:00:01");
+const GidEntry gid{1, "0000:0000:0000:0000:0000:ffff:0a00:0005", "RoCE v2"};
+const std::vector<DeviceTarget> targets{{"ua-rdma0", mac, DeviceKind::SoftRoce}};
+const std::vector<RestoredDevice> restored{{"ua-rdma0", mac, "eth0", "rxe0", {gid}, {"10.0.0.5/24"}}};
+const std::vector<Holdout> holdouts{{42, "ibv_rc_pingpong", "rxe0"}};
+
+HelloRequest hello() { return {1, "rdmove 0.1.0", "hosta"}; }
+HelloAnswer hello_answer() { return {1, "rdmove 0.1.0", "boot", "instance"}; }
+StatusResult status() { return {{{"rxe0", "eth0", mac, "0000:06:00.0", "ACTIVE", 1500, {gid}, {"10.0.0.5/24"}}}, migration, 2}; }
+PrepareRequest prepare() { return {migration, std::chrono::milliseconds(2000), true, targets}; }
+PrepareResult prepared() { return {{{"ua-rdma0", mac, "eth0", {"10.0.0.5/24"}}}, 1, std::chrono::milliseconds(12), holdouts}; }
+RestoreRequest restore() { return {migration, std::chrono::milliseconds(9), targets}; }
+RestoreResult restore_result() { return {restored, std::chrono::milliseconds(3), {"a route"}}; }
+
+template <class Message>
+void expect_round_trip(const Message& message) {
+  const auto back = Message::from_payload(message.to_payload());
+  ASSERT_TRUE(back) << back.error().message;
+  EXPECT_EQ(*back, message);
+  auto more = message.to_payload().json();
+  more["key_of_a_later_version"] = 1;
+  EXPECT_TRUE(Message::from_payload(Payload(more)));
+}
+
+TEST(Messages, survive_the_wire_and_ignore_what_they_do_not_know) {
+  expect_round_trip(hello());
+  expect_round_trip(hello_answer());
+  expect_round_trip(status());
+  expect_round_trip(StatusResult{});
+  expect_round_trip(HoldoutsResult{holdouts});
+  expect_round_trip(CountersResult{{{"rxe0", 1, {{"sent_pkts", 18446744073709551615U}}}}});
+  expect_round_trip(prepare());
+  expect_round_trip(prepared());
+  expect_round_trip(restore());
+  expect_round_trip(restore_result());
+  expect_round_trip(MissingPiece{"gid", gid.gid, "ua-rdma0"});
+  expect_round_trip(DeviceRemoved{mac, "eth0"});
+  expect_round_trip(DeviceArrived{mac, "eth0"});
+  expect_round_trip(Ready{migration, restored});
+  expect_round_trip(application::Register{1, "rping"});
+  expect_round_trip(application::Accepted{});
+  expect_round_trip(application::Quiesce{migration, std::chrono::milliseconds(5)});
+  expect_round_trip(application::Released{});
+  expect_round_trip(application::Ready{migration, {"10.0.0.5/24"}});
+}
+
+// Every key that is taken away, and every value replaced by each kind of wrong one, must be refused by name.
+template <class Message>
+void expect_all_fields_checked(const Message& message, const std::vector<std::string>& optional_keys = {}) {
+  const auto good = message.to_payload().json();
+  for (const auto& [pointer, value] : good.flatten().items()) {
+    const json::json_pointer at(pointer);
+    const auto refused = [&](const json& bad) {
+      const auto result = Message::from_payload(Payload(bad));
+      EXPECT_FALSE(result) << pointer << " in " << bad;
+      if (!result) EXPECT_THAT(result.error().message, HasSubstr(": ")) << pointer;
+    };
+    for (const json& wrong : {json(), json(-5), json(1.5), json(std::string(2000, 'x')), json::array({1}), json{{"a", 1}}}) {
+      const auto name = at.back();
+      const bool optional = std::find(optional_keys.begin(), optional_keys.end(), name) != optional_keys.end();
+      if (wrong.is_null() && optional) continue;
+      auto bad = good;
+      bad[at] = wrong;
+      refused(bad);
+    }
+    if (!at.back().empty() && !isdigit(at.back().front()) &&
+        std::find(optional_keys.begin(), optional_keys.end(), at.back()) == optional_keys.end()) {
+      auto bad = good;
+      bad[at.parent_pointer()].erase(at.back());
+      refused(bad);
+    }
+  }
+}
+
+TEST(Messages, check_every_field) {
+  expect_all_fields_checked(hello());
+  expect_all_fields_checked(hello_answer());
+  expect_all_fields_checked(status(), {"prepared"});
+  expect_all_fields_checked(HoldoutsResult{holdouts});
+  expect_all_fields_checked(prepare(), {"force"});
+  expect_all_fields_checked(prepared());
+  expect_all_fields_checked(restore());
+  expect_all_fields_checked(restore_result());
+  expect_all_fields_checked(MissingPiece{"gid", "g", "a"});
+  expect_all_fields_checked(DeviceRemoved{mac, "eth0"});
+  expect_all_fields_checked(DeviceArrived{mac, "eth0"});
+  expect_all_fields_checked(Ready{migration, restored});
+  expect_all_fields_checked(application::Register{1, "rping"});
+  expect_all_fields_checked(application::Quiesce{migration, std::chrono::milliseconds(5)});
+  expect_all_fields_checked(application::Released{});
+  expect_all_fields_checked(application::Ready{migration, {"10.0.0.5/24"}});
+}
+
+template <class Message>
+std::string why_refused(const Message& good, const std::function<void(json&)>& spoil) {
+  auto value = good.to_payload().json();
+  spoil(value);
+  const auto result = Message::from_payload(Payload(value));
+  return result ? "" : result.error().message;
+}
+
+TEST(Messages, name_the_field_by_its_path) {
+  EXPECT_THAT(why_refused(prepare(), [](json& v) { v["devices"][0]["mac"] = "52:54"; }), HasSubstr("devices[0].mac"));
+  EXPECT_THAT(why_refused(restore_result(), [](json& v) { v["devices"][0]["gids"][0].erase("index"); }),
+              HasSubstr("devices[0].gids[0].index: is missing"));
+  EXPECT_THAT(why_refused(prepare(), [](json& v) { v["devices"][0]["kind"] = "ib"; }), HasSubstr("soft-roce"));
+  EXPECT_THAT(why_refused(prepare(), [](json& v) { v["migration"] = "../x"; }), HasSubstr("migration: "));
+  EXPECT_THAT(why_refused(prepare(), [](json& v) { v["deadline_ms"] = 99'999'999; }), HasSubstr("deadline_ms: "));
+}
+
+TEST(Messages, take_only_unsigned_integers_as_counters) {
+  const CountersResult good{{{"rxe0", 1, {{"sent_pkts", 5}}}}};
+  for (const json& wrong : {json(-1), json(0.5), json("7"), json()}) {
+    EXPECT_THAT(why_refused(good, [&](json& v) { v["devices"][0]["counters"]["sent_pkts"] = wrong; }),
+                HasSubstr("devices[0].counters.sent_pkts"));
+  }
+}
+
+TEST(Messages, limit_how_many) {
+  EXPECT_THAT(why_refused(prepare(), [](json& v) { v["devices"] = json::array(); }), HasSubstr("devices"));
+  EXPECT_THAT(why_refused(prepare(), [](json& v) { v["devices"].push_back(v["devices"][0]); }), HasSubstr("twice"));
+  const auto many = [](std::size_t count) { return json(std::vector<json>(count, json("10.0.0.1/8"))); };
+  EXPECT_THAT(why_refused(prepared(), [&](json& v) { v["devices"][0]["addresses"] = many(limits::addresses + 1); }),
+              HasSubstr("at most"));
+  EXPECT_THAT(why_refused(HoldoutsResult{holdouts},
+                          [](json& v) { v["holdouts"] = std::vector<json>(limits::holdouts + 1, v["holdouts"][0]); }),
+              HasSubstr("at most"));
+}
+
+TEST(Messages, say_which_versions_do_not_match) {
+  auto value = hello().to_payload().json();
+  value["version"] = 2;
+  value.erase("host");  // of another version, anything may be missing
+  const auto result = HelloRequest::from_payload(Payload(value));
+  ASSERT_FALSE(result);
+  EXPECT_EQ(result.error().code, ErrorCode::VersionMismatch);
+  EXPECT_THAT(result.error().message, HasSubstr("version 2"));
+}
+
+TEST(MacAddress, takes_one_spelling_and_gives_lower_case) {
+  EXPECT_EQ(mac.text(), "52:54:00:ab:00:01");
+  for (const char* bad : {"", "52:54:00:ab:00", "52-54-00-ab-00-01", "52:54:00:ab:00:0g", "52:54:00:ab:00:011"}) {
+    EXPECT_FALSE(MacAddress::parse(bad)) << bad;
+  }
+}
+
+TEST(MigrationId, is_fit_for_a_file_name) {
+  EXPECT_TRUE(MigrationId::parse("0f3c-A_b.9"));
+  for (const auto& bad : {std::string(), std::string(".."), std::string("a/b"), std::string("a b"), std::string(65, 'a')}) {
+    EXPECT_FALSE(MigrationId::parse(bad)) << bad;
+  }
+}
+
+}  // namespace
+}  // namespace rdmove::protocol

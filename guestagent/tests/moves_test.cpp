@@ -1,0 +1,390 @@
+#include "guestagent/agent/moves.hpp"
+
+#include <gmock/gmock.h>
+
+#include "guestagent/tests/fakes.hpp"
+
+namespace rdmove::agent::test {
+namespace {
+
+using protocol::ErrorCode;
+using protocol::HoldoutsResult;
+using protocol::MissingPiece;
+using protocol::PrepareResult;
+using protocol::RestoreResult;
+using testing::ElementsAre;
+using testing::IsEmpty;
+
+const auto m1 = *protocol::MigrationId::parse("m1");
+const auto m2 = *protocol::MigrationId::parse("m2");
+
+class MovesTest : public testing::Test {
+ protected:
+  void prepare(protocol::MigrationId migration = m1, bool force = false, protocol::DeviceTarget device = soft) {
+    moves->prepare({migration, milliseconds(2000), force, {device}},
+                   [this](const auto& answer) { prepared.push_back(answer); });
+  }
+  void restore(protocol::MigrationId migration = m1, protocol::DeviceTarget device = soft) {
+    moves->restore({migration, milliseconds(1000), {device}}, [this](const auto& answer) { restored.push_back(answer); });
+  }
+  void restart_agent() { moves = std::make_unique<Moves>(services, on_ready); }
+  void prepare_fully() {
+    prepare();
+    rdma.finish_removal("rxe0");
+    ASSERT_TRUE(prepared.back());
+  }
+  void replug(int index = 3, const std::string& name = "eth1") {
+    network.unplug();
+    moves->links_changed();
+    network.plug(index, name);
+    moves->links_changed();
+  }
+
+  TemporaryFolder folder;
+  FakeTimers timers;
+  FakeNetwork network;
+  FakeRdma rdma{network};
+  FakeProcesses processes;
+  FakeApplications applications;
+  FakeAnnouncer announcer;
+  CaptureStore store{folder.path, "boot"};
+  Services services{network, rdma, processes, applications, announcer, timers, store};
+  std::vector<protocol::Ready> ready;
+  Moves::OnReady on_ready = [this](const protocol::Ready& r) { ready.push_back(r); };
+  std::vector<Result<PrepareResult>> prepared;
+  std::vector<Result<RestoreResult>> restored;
+  std::unique_ptr<Moves> moves = std::make_unique<Moves>(services, on_ready);
+};
+
+TEST_F(MovesTest, a_move_and_its_return) {
+  applications.let_go[7] = false;
+  prepare();
+  EXPECT_THAT(rdma.log, ElementsAre("add rdmove_anchor")) << "before the applications are asked";
+  applications.answer(7);
+  EXPECT_THAT(prepared, IsEmpty()) << "the link is still being deleted";
+  rdma.finish_removal("rxe0");
+  ASSERT_EQ(prepared.size(), 1U);
+  ASSERT_TRUE(prepared[0]) << prepared[0].error().message;
+  EXPECT_EQ(prepared[0]->applications, 1U);
+  EXPECT_THAT(prepared[0]->devices[0].addresses, ElementsAre("10.0.0.5/24"));
+  EXPECT_EQ(moves->prepared(), m1);
+  EXPECT_TRUE(timers.idle());
+
+  network.unplug();
+  restore();
+  EXPECT_THAT(restored, IsEmpty());
+  network.plug(3, "eth1");
+  moves->links_changed();
+  ASSERT_EQ(restored.size(), 1U);
+  ASSERT_TRUE(restored[0]) << restored[0].error().message;
+  EXPECT_EQ(restored[0]->devices[0].netdev, "eth0");
+  EXPECT_EQ(restored[0]->devices[0].rdma, "rxe0");
+  EXPECT_EQ(restored[0]->devices[0].gids[0].gid, "0000:0000:0000:0000:0000:ffff:0a00:0005");
+  EXPECT_EQ(network.put_back, network.state);
+  EXPECT_THAT(announcer.announced, ElementsAre("10.0.0.5/24"));
+  EXPECT_THAT(applications.told, ElementsAre("quiesce", "removed", "ready"));
+  EXPECT_TRUE(rdma.removals.contains("rdmove_anchor"));
+  EXPECT_EQ(ready.size(), 1U);
+  EXPECT_EQ(moves->prepared(), std::nullopt);
+  EXPECT_FALSE(store.load());
+  EXPECT_TRUE(timers.idle());
+}
+
+TEST_F(MovesTest, names_a_holdout_at_the_deadline_and_changes_nothing) {
+  applications.let_go[7] = true;
+  processes.open = {{42, "ibv_rc_pingpong", "rxe0"}};
+  prepare();
+  timers.advance(milliseconds(1999));
+  EXPECT_THAT(prepared, IsEmpty());
+  timers.advance(milliseconds(1));
+  ASSERT_EQ(prepared.size(), 1U);
+  ASSERT_FALSE(prepared[0]);
+  EXPECT_EQ(prepared[0].error().code, ErrorCode::Holdouts);
+  EXPECT_EQ(HoldoutsResult::from_payload(prepared[0].error().data)->holdouts, processes.open);
+  EXPECT_TRUE(rdma.has("rxe0"));
+  EXPECT_TRUE(rdma.removals.contains("rdmove_anchor"));
+  EXPECT_EQ(applications.told.back(), "resume");
+  EXPECT_EQ(moves->prepared(), std::nullopt);
+  EXPECT_FALSE(store.load());
+  EXPECT_TRUE(timers.idle());
+}
+
+TEST_F(MovesTest, goes_on_when_the_holdout_ends_in_time) {
+  processes.open = {{42, "ibv_rc_pingpong", "rxe0"}};
+  prepare();
+  timers.advance(milliseconds(700));
+  processes.open.clear();
+  timers.advance(milliseconds(200));
+  rdma.finish_removal("rxe0");
+  ASSERT_EQ(prepared.size(), 1U);
+  EXPECT_TRUE(prepared[0]);
+}
+
+TEST_F(MovesTest, an_application_that_never_answers_is_a_holdout) {
+  applications.let_go = {{7, false}, {8, true}};
+  prepare();
+  timers.advance(milliseconds(2000));
+  ASSERT_EQ(prepared.size(), 1U);
+  EXPECT_THAT(HoldoutsResult::from_payload(prepared[0].error().data)->holdouts,
+              ElementsAre(protocol::Holdout{7, "app", "rxe0"}));
+}
+
+TEST_F(MovesTest, an_application_that_dies_is_not_waited_for) {
+  applications.let_go = {{7, false}};
+  prepare();
+  applications.die(7);
+  rdma.finish_removal("rxe0");
+  ASSERT_EQ(prepared.size(), 1U);
+  EXPECT_TRUE(prepared[0]);
+}
+
+TEST_F(MovesTest, soft_roce_waits_even_for_an_application_that_says_it_let_go) {
+  applications.let_go = {{7, true}};
+  processes.open = {{7, "app", "rxe0"}};
+  prepare();
+  timers.advance(milliseconds(2000));
+  EXPECT_EQ(prepared.at(0).error().code, ErrorCode::Holdouts);
+}
+
+TEST_F(MovesTest, a_vf_keeps_its_rdma_device_and_believes_an_application) {
+  applications.let_go = {{7, true}};
+  processes.open = {{7, "app", "rxe0"}};
+  prepare(m1, false, vf);
+  ASSERT_EQ(prepared.size(), 1U);
+  EXPECT_TRUE(prepared[0]);
+  EXPECT_THAT(rdma.log, IsEmpty());
+}
+
+TEST_F(MovesTest, with_force_goes_on_and_says_who_holds) {
+  processes.open = {{42, "pingpong", "rxe0"}};
+  prepare(m1, true);
+  timers.advance(milliseconds(2000));
+  EXPECT_THAT(prepared, IsEmpty());
+  timers.advance(milliseconds(500));
+  ASSERT_EQ(prepared.size(), 1U);
+  ASSERT_TRUE(prepared[0]);
+  EXPECT_EQ(prepared[0]->holdouts, processes.open);
+  rdma.finish_removal("rxe0");
+  EXPECT_FALSE(rdma.has("rxe0")) << "prepared, so it is not made again before restore";
+  EXPECT_EQ(moves->prepared(), m1);
+}
+
+TEST_F(MovesTest, undoes_a_deletion_that_hung_when_the_kernel_has_finished_it) {
+  processes.channels = {{42, "old", {}}};
+  prepare();
+  timers.advance(milliseconds(2000));
+  ASSERT_EQ(prepared.size(), 1U);
+  EXPECT_EQ(HoldoutsResult::from_payload(prepared[0].error().data)->holdouts.at(0).name, "old");
+  EXPECT_EQ(moves->prepared(), std::nullopt);
+  prepare();
+  EXPECT_EQ(prepared.at(1).error().code, ErrorCode::Busy);
+  rdma.finish_removal("rxe0");
+  EXPECT_TRUE(rdma.has("rxe0"));
+  EXPECT_EQ(applications.told.back(), "resume");
+  prepare();
+  rdma.finish_removal("rxe0");
+  EXPECT_TRUE(prepared.at(2));
+}
+
+TEST_F(MovesTest, a_restore_waits_for_a_deletion_that_hung) {
+  processes.channels = {{42, "old", {}}};
+  prepare();
+  timers.advance(milliseconds(2000));
+  restore();
+  EXPECT_THAT(restored, IsEmpty());
+  timers.advance(milliseconds(100));
+  rdma.finish_removal("rxe0");
+  ASSERT_EQ(restored.size(), 1U);
+  EXPECT_TRUE(restored[0]);
+}
+
+TEST_F(MovesTest, a_deletion_that_the_kernel_refuses_is_undone_at_once) {
+  prepare();
+  rdma.finish_removal("rxe0", protocol::fail(ErrorCode::InternalError, "not permitted"));
+  ASSERT_EQ(prepared.size(), 1U);
+  EXPECT_FALSE(prepared[0]);
+  EXPECT_TRUE(rdma.has("rxe0"));
+  EXPECT_EQ(moves->prepared(), std::nullopt);
+}
+
+TEST_F(MovesTest, knows_no_device_with_that_mac) {
+  network.unplug();
+  prepare();
+  EXPECT_EQ(prepared.at(0).error().code, ErrorCode::DeviceNotFound);
+  EXPECT_THAT(applications.told, IsEmpty());
+}
+
+TEST_F(MovesTest, prepare_sent_again_is_answered_by_the_one_under_way_and_by_the_answer) {
+  prepare();
+  prepare();
+  rdma.finish_removal("rxe0");
+  prepare();
+  ASSERT_EQ(prepared.size(), 3U);
+  EXPECT_EQ(prepared[1], prepared[0]);
+  EXPECT_EQ(prepared[2], prepared[0]);
+}
+
+TEST_F(MovesTest, restore_sent_again_is_answered_by_the_one_under_way_and_by_the_answer) {
+  prepare_fully();
+  network.unplug();
+  restore();
+  restore();
+  network.plug(3, "eth0");
+  moves->links_changed();
+  restore();
+  ASSERT_EQ(restored.size(), 3U);
+  EXPECT_TRUE(restored[2]);
+  EXPECT_EQ(restored[2], restored[0]);
+  EXPECT_EQ(network.brought_up, 1);
+  EXPECT_EQ(ready.size(), 1U);
+}
+
+TEST_F(MovesTest, one_migration_at_a_time) {
+  prepare();
+  prepare(m2);
+  EXPECT_EQ(prepared.at(0).error().code, ErrorCode::Busy);
+  rdma.finish_removal("rxe0");
+  prepare(m2);
+  EXPECT_EQ(prepared.at(2).error().code, ErrorCode::Busy);
+  restore(m2);
+  EXPECT_EQ(restored.at(0).error().code, ErrorCode::Busy);
+}
+
+TEST_F(MovesTest, rolls_back_when_the_device_never_left) {
+  prepare_fully();
+  restore();
+  ASSERT_EQ(restored.size(), 1U);
+  EXPECT_TRUE(restored[0]);
+  EXPECT_TRUE(rdma.has("rxe0"));
+  EXPECT_EQ(applications.told.back(), "ready");
+}
+
+TEST_F(MovesTest, a_restore_overtakes_a_prepare_that_can_still_be_called_off) {
+  applications.let_go = {{7, false}};
+  prepare();
+  restore();
+  ASSERT_EQ(prepared.size(), 1U);
+  EXPECT_FALSE(prepared[0]);
+  ASSERT_EQ(restored.size(), 1U);
+  EXPECT_TRUE(restored[0]);
+  EXPECT_TRUE(rdma.has("rxe0"));
+}
+
+TEST_F(MovesTest, a_restore_follows_a_prepare_that_cannot_be_called_off_any_more) {
+  prepare();
+  restore();
+  EXPECT_THAT(restored, IsEmpty());
+  rdma.finish_removal("rxe0");
+  ASSERT_EQ(restored.size(), 1U);
+  EXPECT_TRUE(restored[0]);
+}
+
+TEST_F(MovesTest, a_restarted_agent_restores_from_the_file) {
+  prepare_fully();
+  network.unplug();
+  restart_agent();
+  EXPECT_EQ(moves->prepared(), m1);
+  network.plug(9, "eth1");
+  restore();
+  ASSERT_EQ(restored.size(), 1U);
+  ASSERT_TRUE(restored[0]) << restored[0].error().message;
+  EXPECT_EQ(network.put_back, network.state);
+}
+
+TEST_F(MovesTest, without_a_capture_uses_what_is_there) {
+  rdma.devices.clear();
+  network.plug(3, "eth0");
+  network.present = {"10.0.0.9/24"};
+  restore();
+  ASSERT_EQ(restored.size(), 1U);
+  ASSERT_TRUE(restored[0]);
+  EXPECT_EQ(restored[0]->devices[0].rdma, "rxe0");
+  EXPECT_THAT(restored[0]->devices[0].addresses, ElementsAre("10.0.0.9/24"));
+}
+
+TEST_F(MovesTest, takes_another_name_when_the_old_one_is_taken) {
+  prepare_fully();
+  rdma.devices.push_back({"rxe0", "eth7"});
+  replug();
+  restore();
+  EXPECT_EQ(restored.at(0)->devices[0].rdma, "rxe1");
+}
+
+TEST_F(MovesTest, retries_a_route_that_was_refused_and_then_only_warns) {
+  prepare_fully();
+  replug();
+  network.routes_refused = 1;
+  restore();
+  EXPECT_THAT(restored.at(0)->warnings, IsEmpty());
+  prepare(m2);
+  rdma.finish_removal("rxe0");
+  network.plug(5, "eth0");
+  network.routes_refused = 9;
+  restore(m2);
+  EXPECT_THAT(restored.at(1)->warnings, ElementsAre("not put back: default"));
+}
+
+TEST_F(MovesTest, starts_over_when_the_device_goes_and_comes_during_a_restore) {
+  prepare_fully();
+  replug(3);
+  rdma.gids_are_there = false;
+  restore();
+  rdma.devices.clear();
+  replug(4);
+  rdma.gids_are_there = true;
+  timers.advance(milliseconds(10));
+  ASSERT_EQ(restored.size(), 1U);
+  EXPECT_TRUE(restored[0]);
+  EXPECT_EQ(network.brought_up, 2);
+}
+
+class MissingTest : public MovesTest {
+ protected:
+  MissingPiece missing_after_deadline() {
+    restore();
+    EXPECT_THAT(restored, IsEmpty());
+    timers.advance(milliseconds(1000));
+    EXPECT_EQ(restored.size(), 1U);
+    EXPECT_EQ(restored.at(0).error().code, ErrorCode::DeadlinePassed);
+    EXPECT_TRUE(timers.idle());
+    EXPECT_EQ(moves->prepared(), m1) << "it can be asked again";
+    return *MissingPiece::from_payload(restored.at(0).error().data);
+  }
+};
+
+TEST_F(MissingTest, device) {
+  prepare_fully();
+  network.unplug();
+  EXPECT_EQ(missing_after_deadline(), (MissingPiece{"device", mac.text(), "ua-rdma0"}));
+  network.plug(3, "eth0");
+  restore();
+  EXPECT_TRUE(restored.at(1));
+}
+
+TEST_F(MissingTest, address) {
+  prepare_fully();
+  network.lost = {"10.0.0.5/24"};
+  EXPECT_EQ(missing_after_deadline().piece, "address");
+}
+
+TEST_F(MissingTest, rdma_device_with_the_reason) {
+  prepare_fully();
+  rdma.refuses_to_add = "is rdma_rxe loaded?";
+  EXPECT_EQ(missing_after_deadline().piece, "rdma");
+  EXPECT_THAT(restored[0].error().message, testing::HasSubstr("rdma_rxe"));
+}
+
+TEST_F(MissingTest, gid) {
+  prepare_fully();
+  rdma.gids_are_there = false;
+  EXPECT_EQ(missing_after_deadline(), (MissingPiece{"gid", "0000:0000:0000:0000:0000:ffff:0a00:0005", "ua-rdma0"}));
+}
+
+TEST_F(MissingTest, carrier) {
+  prepare_fully();
+  network.link->carrier = false;
+  EXPECT_EQ(missing_after_deadline(), (MissingPiece{"link", "eth0", "ua-rdma0"}));
+}
+
+}  // namespace
+}  // namespace rdmove::agent::test

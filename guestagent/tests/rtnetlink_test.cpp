@@ -1,0 +1,291 @@
+// Against the real kernel: a network namespace of its own, links made by hand, captured, deleted, made again, restored.
+#include "guestagent/agent/rtnetlink.hpp"
+
+#include <gmock/gmock.h>
+#include <linux/neighbour.h>
+#include <net/if.h>
+#include <netlink/route/addr.h>
+#include <netlink/route/link.h>
+#include <netlink/route/link/veth.h>
+#include <netlink/route/link/vlan.h>
+#include <netlink/route/neighbour.h>
+#include <netlink/route/nexthop.h>
+#include <netlink/route/route.h>
+#include <sched.h>
+
+#include <memory>
+
+#include "guestagent/agent/link_monitor.hpp"
+#include "guestagent/agent/packet_announcer.hpp"
+#include "guestagent/tests/fakes.hpp"
+
+namespace rdmove::agent::test {
+namespace {
+
+using testing::IsEmpty;
+using testing::IsSupersetOf;
+
+class RtnetlinkTest : public testing::Test {
+ protected:
+  // The thread stays in its namespace: each case makes a new one.
+  void SetUp() override {
+    if (::unshare(CLONE_NEWNET) != 0) GTEST_SKIP() << "no network namespace (run as root): " << std::strerror(errno);
+    network = std::make_unique<Rtnetlink>("/sys-that-is-not-there");
+    socket.reset(nl_socket_alloc());
+    ASSERT_EQ(nl_connect(socket.get(), NETLINK_ROUTE), 0);
+    if (!make_link("nic0", 1400)) GTEST_SKIP() << "this kernel has no veth";
+    configure("lo", [](rtnl_link*) {});
+  }
+
+  bool make_link(const std::string& name, unsigned mtu) {
+    rtnl_link* link = rtnl_link_veth_alloc();
+    rtnl_link_set_name(link, name.c_str());
+    rtnl_link_set_mtu(link, mtu);
+    nl_addr* address = nl_addr_build(AF_LLC, mac.bytes().data(), 6);
+    rtnl_link_set_addr(link, address);
+    nl_addr_put(address);
+    rtnl_link_set_name(rtnl_link_veth_get_peer(link), "far");
+    const int error = rtnl_link_add(socket.get(), link, NLM_F_CREATE | NLM_F_EXCL);
+    rtnl_link_veth_release(link);
+    if (error < 0) return false;
+    configure("far", [](rtnl_link*) {});
+    return true;
+  }
+  void configure(const std::string& name, const std::function<void(rtnl_link*)>& set) {
+    rtnl_link* original = nullptr;
+    ASSERT_EQ(rtnl_link_get_kernel(socket.get(), 0, name.c_str(), &original), 0) << name;
+    rtnl_link* changes = rtnl_link_alloc();
+    rtnl_link_set_flags(changes, IFF_UP);
+    set(changes);
+    EXPECT_EQ(rtnl_link_change(socket.get(), original, changes, 0), 0) << name;
+    rtnl_link_put(changes);
+    rtnl_link_put(original);
+  }
+  int index_of(const std::string& name) { return static_cast<int>(::if_nametoindex(name.c_str())); }
+  void delete_link(const std::string& name) {
+    rtnl_link* link = rtnl_link_alloc();
+    rtnl_link_set_ifindex(link, index_of(name));
+    EXPECT_EQ(rtnl_link_delete(socket.get(), link), 0);
+    rtnl_link_put(link);
+  }
+  static nl_addr* parsed(const char* text) {
+    nl_addr* out = nullptr;
+    EXPECT_EQ(nl_addr_parse(text, AF_UNSPEC, &out), 0) << text;
+    return out;
+  }
+  void add_address(int index, const char* text, const char* label = nullptr, unsigned valid = 0) {
+    rtnl_addr* address = rtnl_addr_alloc();
+    rtnl_addr_set_ifindex(address, index);
+    nl_addr* local = parsed(text);
+    rtnl_addr_set_local(address, local);
+    nl_addr_put(local);
+    if (label != nullptr) rtnl_addr_set_label(address, label);
+    if (valid != 0) {
+      rtnl_addr_set_valid_lifetime(address, valid);
+      rtnl_addr_set_preferred_lifetime(address, valid / 2);
+    }
+    EXPECT_EQ(rtnl_addr_add(socket.get(), address, 0), 0) << text;
+    rtnl_addr_put(address);
+  }
+  void add_route(int index, const char* to, const char* via, unsigned table, unsigned metric) {
+    rtnl_route* route = rtnl_route_alloc();
+    nl_addr* destination = parsed(to);
+    rtnl_route_set_dst(route, destination);
+    rtnl_route_set_table(route, table);
+    rtnl_route_set_priority(route, metric);
+    rtnl_route_set_protocol(route, 4);  // static
+    rtnl_route_set_scope(route, via != nullptr ? RT_SCOPE_UNIVERSE : RT_SCOPE_LINK);
+    rtnl_nexthop* hop = rtnl_route_nh_alloc();
+    rtnl_route_nh_set_ifindex(hop, index);
+    if (via != nullptr) {
+      nl_addr* gateway = parsed(via);
+      rtnl_route_nh_set_gateway(hop, gateway);
+      nl_addr_put(gateway);
+    }
+    rtnl_route_add_nexthop(route, hop);
+    EXPECT_EQ(rtnl_route_add(socket.get(), route, NLM_F_CREATE), 0) << to;
+    nl_addr_put(destination);
+    rtnl_route_put(route);
+  }
+  void add_neighbour(int index, const char* to) {
+    rtnl_neigh* neighbour = rtnl_neigh_alloc();
+    nl_addr* destination = parsed(to);
+    nl_addr* address = parsed("02:00:00:00:00:99");
+    rtnl_neigh_set_ifindex(neighbour, index);
+    rtnl_neigh_set_dst(neighbour, destination);
+    rtnl_neigh_set_lladdr(neighbour, address);
+    rtnl_neigh_set_state(neighbour, NUD_PERMANENT);
+    EXPECT_EQ(rtnl_neigh_add(socket.get(), neighbour, NLM_F_CREATE), 0) << to;
+    nl_addr_put(destination);
+    nl_addr_put(address);
+    rtnl_neigh_put(neighbour);
+  }
+  bool add_vlan(int parent, const std::string& name) {
+    rtnl_link* vlan = rtnl_link_vlan_alloc();
+    rtnl_link_set_name(vlan, name.c_str());
+    rtnl_link_set_link(vlan, parent);
+    rtnl_link_vlan_set_id(vlan, 5);
+    const int error = rtnl_link_add(socket.get(), vlan, NLM_F_CREATE | NLM_F_EXCL);
+    rtnl_link_put(vlan);
+    if (error < 0) return false;
+    configure(name, [](rtnl_link*) {});
+    return true;
+  }
+  void dress(int index) {
+    add_address(index, "10.9.0.5/24", "nic0:x");
+    add_address(index, "10.9.0.6/24");
+    add_address(index, "192.0.2.1/32", nullptr, 4000);
+    add_address(index, "fd00:9::5/64");
+    add_route(index, "198.51.100.0/24", nullptr, 254, 0);
+    add_route(index, "203.0.113.0/24", "198.51.100.7", 254, 50);  // reached by the one before
+    add_route(index, "0.0.0.0/0", "10.9.0.1", 77, 10);
+    add_route(index, "2001:db8::/32", "fd00:9::1", 254, 100);
+    add_neighbour(index, "10.9.0.77");
+    add_neighbour(index, "fd00:9::77");
+  }
+
+  static std::vector<std::string> texts(const std::vector<CapturedItem>& items) {
+    std::vector<std::string> out;
+    for (const auto& item : items) out.push_back(item.text);
+    std::sort(out.begin(), out.end());
+    return out;
+  }
+
+  std::unique_ptr<Rtnetlink> network;
+  std::unique_ptr<nl_sock, decltype(&nl_socket_free)> socket{nullptr, &nl_socket_free};
+};
+
+TEST_F(RtnetlinkTest, everything_is_back_on_the_device_that_returns_under_another_name) {
+  configure("nic0", [](rtnl_link*) {});
+  dress(index_of("nic0"));
+  const auto before = network->find(mac, DeviceKind::SoftRoce);
+  ASSERT_TRUE(before);
+  const auto captured = network->capture(*before);
+  ASSERT_TRUE(captured) << captured.error().message;
+  EXPECT_THAT(texts(captured->addresses), IsSupersetOf({"10.9.0.5/24", "10.9.0.6/24", "192.0.2.1/32", "fd00:9::5/64"}));
+  EXPECT_EQ(texts(captured->routes),
+            (std::vector<std::string>{"198.51.100.0/24 table 254", "2001:db8::/32 via fd00:9::1 table 254",
+                                      "203.0.113.0/24 via 198.51.100.7 table 254", "default via 10.9.0.1 table 77"}));
+  EXPECT_EQ(texts(captured->neighbours), (std::vector<std::string>{"10.9.0.77", "fd00:9::77"}));
+
+  delete_link("nic0");
+  EXPECT_FALSE(network->find(mac, DeviceKind::SoftRoce));
+  ASSERT_TRUE(make_link("other7", 1500));
+  configure("other7", [](rtnl_link*) {});  // as an eager network manager would: up, and so hard to rename
+  const auto after = network->find(mac, DeviceKind::SoftRoce);
+  ASSERT_TRUE(after);
+  ASSERT_NE(after->index, before->index);
+
+  const auto up = network->bring_up(*after, *captured);
+  EXPECT_THAT(up.lost_addresses, IsEmpty());
+  EXPECT_THAT(up.warnings, IsEmpty());
+  EXPECT_THAT(network->put_routes(up.links, *captured), IsEmpty());
+  EXPECT_THAT(network->put_routes(up.links, *captured), IsEmpty()) << "a second time is no error";
+
+  const auto now = network->find(mac, DeviceKind::SoftRoce);
+  EXPECT_EQ(now->name, "nic0");
+  EXPECT_EQ(now->mtu, 1400U);
+  EXPECT_TRUE(now->up);
+  const auto again = network->capture(*now);
+  ASSERT_TRUE(again);
+  EXPECT_EQ(texts(again->addresses), texts(captured->addresses));
+  EXPECT_EQ(texts(again->routes), texts(captured->routes));
+  EXPECT_EQ(texts(again->neighbours), texts(captured->neighbours));
+}
+
+TEST_F(RtnetlinkTest, labels_lifetimes_and_metrics_survive_and_no_address_is_tentative) {
+  configure("nic0", [](rtnl_link*) {});
+  dress(index_of("nic0"));
+  const auto captured = network->capture(*network->find(mac, DeviceKind::SoftRoce));
+  delete_link("nic0");
+  ASSERT_TRUE(make_link("nic0", 1500));
+  const auto up = network->bring_up(*network->find(mac, DeviceKind::SoftRoce), *captured);
+  network->put_routes(up.links, *captured);
+
+  nl_cache* addresses = nullptr;
+  ASSERT_EQ(rtnl_addr_alloc_cache(socket.get(), &addresses), 0);
+  bool labelled = false;
+  bool limited = false;
+  for (auto* object = nl_cache_get_first(addresses); object != nullptr; object = nl_cache_get_next(object)) {
+    auto* address = reinterpret_cast<rtnl_addr*>(object);
+    if (rtnl_addr_get_ifindex(address) != index_of("nic0")) continue;
+    EXPECT_EQ(rtnl_addr_get_flags(address) & IFA_F_TENTATIVE, 0U);
+    const char* label = rtnl_addr_get_label(address);
+    labelled |= label != nullptr && std::string(label) == "nic0:x";
+    const auto valid = rtnl_addr_get_valid_lifetime(address);
+    limited |= valid > 3900 && valid <= 4000;
+  }
+  nl_cache_free(addresses);
+  EXPECT_TRUE(labelled);
+  EXPECT_TRUE(limited);
+
+  nl_cache* routes = nullptr;
+  ASSERT_EQ(rtnl_route_alloc_cache(socket.get(), AF_INET, 0, &routes), 0);
+  bool metric = false;
+  for (auto* object = nl_cache_get_first(routes); object != nullptr; object = nl_cache_get_next(object)) {
+    auto* route = reinterpret_cast<rtnl_route*>(object);
+    metric |= rtnl_route_get_priority(route) == 50;
+  }
+  nl_cache_free(routes);
+  EXPECT_TRUE(metric);
+}
+
+TEST_F(RtnetlinkTest, a_device_that_never_left_is_left_as_it_is) {
+  configure("nic0", [](rtnl_link*) {});
+  dress(index_of("nic0"));
+  const auto link = *network->find(mac, DeviceKind::SoftRoce);
+  const auto captured = network->capture(link);
+  const auto up = network->bring_up(link, *captured);
+  EXPECT_THAT(up.lost_addresses, IsEmpty());
+  EXPECT_THAT(network->put_routes(up.links, *captured), IsEmpty());
+  EXPECT_EQ(texts(network->capture(link)->routes), texts(captured->routes));
+  EXPECT_EQ(texts(network->capture(link)->addresses), texts(captured->addresses));
+}
+
+TEST_F(RtnetlinkTest, vlans_come_back_with_theirs) {
+  configure("nic0", [](rtnl_link*) {});
+  if (!add_vlan(index_of("nic0"), "nic0.5")) GTEST_SKIP() << "this kernel has no VLANs (module 8021q)";
+  add_address(index_of("nic0.5"), "10.5.0.5/24");
+  add_route(index_of("nic0.5"), "10.55.0.0/24", "10.5.0.1", 254, 0);
+  const auto captured = network->capture(*network->find(mac, DeviceKind::SoftRoce));
+  ASSERT_EQ(captured->children.size(), 1U);
+  delete_link("nic0");
+  ASSERT_TRUE(make_link("nic0", 1500));
+  const auto up = network->bring_up(*network->find(mac, DeviceKind::SoftRoce), *captured);
+  EXPECT_THAT(up.warnings, IsEmpty());
+  EXPECT_THAT(network->put_routes(up.links, *captured), IsEmpty());
+  const auto again = network->capture(*network->find(mac, DeviceKind::SoftRoce));
+  ASSERT_EQ(again->children.size(), 1U);
+  EXPECT_EQ(again->children[0].vlan, captured->children[0].vlan);
+  EXPECT_EQ(texts(again->children[0].routes), texts(captured->children[0].routes));
+  EXPECT_THAT(texts(again->children[0].addresses), IsSupersetOf({"10.5.0.5/24"}));
+}
+
+TEST_F(RtnetlinkTest, keeps_the_present_name_when_the_old_one_is_taken) {
+  configure("nic0", [](rtnl_link*) {});
+  const auto captured = network->capture(*network->find(mac, DeviceKind::SoftRoce));
+  delete_link("nic0");
+  ASSERT_TRUE(make_link("other", 1500));
+  configure("far", [](rtnl_link* far) { rtnl_link_unset_flags(far, IFF_UP); });
+  configure("far", [](rtnl_link* far) { rtnl_link_set_name(far, "nic0"); });
+  const auto up = network->bring_up(*network->find(mac, DeviceKind::SoftRoce), *captured);
+  ASSERT_EQ(up.warnings.size(), 1U);
+  EXPECT_EQ(up.links.at(0).netdev, "other");
+  EXPECT_TRUE(network->find(mac, DeviceKind::SoftRoce)->up);
+}
+
+TEST_F(RtnetlinkTest, a_change_wakes_the_monitor) {
+  boost::asio::io_context io(1);
+  int changes = 0;
+  const LinkMonitor monitor(io, *network, {[&] { ++changes; }, [](const LinkInfo&) {}, [](const LinkInfo&) {}});
+  io.poll();
+  io.restart();
+  EXPECT_EQ(io.poll(), 0U) << "nothing to do while nothing happens";
+  configure("nic0", [](rtnl_link* link) { rtnl_link_set_mtu(link, 1300); });
+  io.restart();
+  io.run_one_for(std::chrono::seconds(5));
+  EXPECT_GE(changes, 1);
+}
+
+}  // namespace
+}  // namespace rdmove::agent::test
