@@ -4,10 +4,18 @@
 #include <string>
 
 #include "coordinator/cli/daemon.hpp"
-#include "coordinator/cli/format/printable.hpp"
 #include "coordinator/cli/terminal.hpp"
 
 namespace rdmove::cli {
+namespace {
+
+// bash expands what it is given as candidates: a VM that is called '$(...)' must not get there.
+bool harmless(const std::string& word) {
+  return !word.empty() && word.find_first_not_of("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789"
+                                                 "._:+@-") == std::string::npos;
+}
+
+}  // namespace
 
 ExitCode CandidatesCommand::run(Session& session) {
   std::set<std::string> words;
@@ -24,7 +32,7 @@ ExitCode CandidatesCommand::run(Session& session) {
     }
   }
   for (const std::string& word : words) {
-    if (!word.empty()) session.terminal.out << printable(word) << '\n';
+    if (harmless(word)) session.terminal.out << word << '\n';
   }
   return ExitCode::kDone;
 }

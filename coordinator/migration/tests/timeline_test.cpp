@@ -42,7 +42,18 @@ std::size_t widest(const std::string& text) {
 }
 
 TEST(TimelineText, draws_a_row_a_span_grouped_by_source) {
-  EXPECT_EQ(renderText(completed(), 80), R"(GOLDEN)");
+  EXPECT_EQ(renderText(completed(), 80), R"(vm1-20261130-0a1b2c  vm1  Completed  7010.0 ms
+                0           2 s         4 s         6 s     begin ms  duration
+hosta departure
+  Preflight    │█                                         │      0.0     240.0
+  Prepare      │ ███                                      │    240.0     410.5
+  Transferring │    █████████████████████████████████████ │    700.0    6200.0
+hostb arrival
+  Reserved     │  ███████████████████████████████████████ │    260.0    6500.0
+  Plug         │                                         █│   6760.0     180.0
+guest
+  Restore      │                                         ▏│   6950.0      60.0
+)");
 }
 
 TEST(TimelineText, never_is_wider_than_asked) {

@@ -1,0 +1,72 @@
+// A Local service on a unix socket in a temporary directory, and rdmove run against it. A test sets what each call
+// does. Owned by the test; the calls come from gRPC's threads.
+#pragma once
+
+#include <grpcpp/server.h>
+
+#include <functional>
+#include <memory>
+#include <sstream>
+#include <string>
+#include <vector>
+
+#include "coordinator/cli/cli.hpp"
+#include "coordinator/service/api/local.grpc.pb.h"
+
+namespace rdmove::cli {
+
+class FakeDaemon : private v1::Local::Service {
+ public:
+  using Updates = grpc::ServerWriter<v1::MigrationUpdate>;
+  template <class Request, class Reply>
+  using Call = std::function<grpc::Status(const Request&, Reply&)>;
+
+  FakeDaemon();
+  ~FakeDaemon() override;
+
+  /// Ends every call and the server, as a daemon that dies.
+  void die();
+  const std::string& socket() const { return socket_; }
+
+  std::function<grpc::Status(grpc::ServerContext&, const v1::MigrateRequest&, Updates&)> migrate;
+  std::function<grpc::Status(grpc::ServerContext&, const v1::WatchRequest&, Updates&)> watch;
+  Call<v1::MigrateRequest, v1::ExamineReply> examine;
+  Call<v1::ListRequest, v1::ListReply> list;
+  Call<v1::ListVfsRequest, v1::ListVfsReply> list_vfs;
+  Call<v1::CancelRequest, v1::CancelReply> cancel;
+  Call<v1::TimelineRequest, v1::TimelineReply> timeline;
+  Call<v1::QueryAgentRequest, v1::QueryAgentReply> agent;
+  Call<v1::DefineRequest, v1::DefineReply> define;
+  Call<v1::DoctorRequest, v1::DoctorReply> doctor;
+
+ private:
+  grpc::Status Migrate(grpc::ServerContext*, const v1::MigrateRequest*, Updates*) override;
+  grpc::Status Watch(grpc::ServerContext*, const v1::WatchRequest*, Updates*) override;
+  grpc::Status Examine(grpc::ServerContext*, const v1::MigrateRequest*, v1::ExamineReply*) override;
+  grpc::Status List(grpc::ServerContext*, const v1::ListRequest*, v1::ListReply*) override;
+  grpc::Status ListVfs(grpc::ServerContext*, const v1::ListVfsRequest*, v1::ListVfsReply*) override;
+  grpc::Status Cancel(grpc::ServerContext*, const v1::CancelRequest*, v1::CancelReply*) override;
+  grpc::Status GetTimeline(grpc::ServerContext*, const v1::TimelineRequest*, v1::TimelineReply*) override;
+  grpc::Status QueryAgent(grpc::ServerContext*, const v1::QueryAgentRequest*, v1::QueryAgentReply*) override;
+  grpc::Status Define(grpc::ServerContext*, const v1::DefineRequest*, v1::DefineReply*) override;
+  grpc::Status Doctor(grpc::ServerContext*, const v1::DoctorRequest*, v1::DoctorReply*) override;
+
+  std::string directory_;
+  std::string socket_;
+  std::unique_ptr<grpc::Server> server_;
+};
+
+struct Ran {
+  int code = -1;
+  std::string out;
+  std::string err;
+};
+
+/// rdmove ARGUMENTS --socket SOCKET, 100 columns, no terminal.
+Ran run(const std::string& socket, std::vector<std::string> arguments);
+
+/// An update of migration vm1-x from this host to hostb.
+v1::MigrationUpdate updateOf(const std::string& phase, const std::string& message = "");
+v1::MigrationUpdate finalOf(const std::string& outcome, const std::string& message = "");
+
+}  // namespace rdmove::cli
