@@ -103,6 +103,13 @@ void ArrivalMachine::process(const DomainGone& event) { machine_->process_event(
 void ArrivalMachine::process(const WithdrawRequested& event) { machine_->process_event(event); }
 void ArrivalMachine::process(const LeaseExpired& event) { machine_->process_event(event); }
 
+std::vector<std::string> ArrivalMachine::phases() {
+  using namespace arrival;
+  return {Staging::kPhase,        Reserved::kPhase,  Awaiting::kPhase, Incoming::kPhase,  Plugging::kPhase,
+          RestoringGuest::kPhase, Verifying::kPhase, Freeing::kPhase,  Unstaging::kPhase, Abandoning::kPhase,
+          Completed::kPhase,      Refused::kPhase,   Withdrawn::kPhase};
+}
+
 std::string ArrivalMachine::phase() const { return machine_->phase; }
 bool ArrivalMachine::arrived() const {
   const std::string_view phase = machine_->phase;

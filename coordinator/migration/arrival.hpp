@@ -4,6 +4,7 @@
 
 #include <memory>
 #include <string>
+#include <vector>
 
 #include "coordinator/migration/machine.hpp"
 
@@ -60,6 +61,8 @@ class ArrivalMachine {
   void process(const LeaseExpired& event);
 
   std::string phase() const;
+  /// All of them but Boot; the tests hold their table against it.
+  static std::vector<std::string> phases();
   /// True from the domain's resume on: there is no way back.
   bool arrived() const;
   bool ended() const;

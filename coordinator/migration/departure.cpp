@@ -170,6 +170,15 @@ bool DepartureMachine::cancel() {
   return machine_->cancel_taken;
 }
 
+std::vector<std::string> DepartureMachine::phases() {
+  using namespace departure;
+  return {Preflight::kPhase,      Reserving::kPhase,    Preparing::kPhase,  Unplugging::kPhase,
+          UnplugStuck::kPhase,    TakingIdentity::kPhase, AnnouncingRelease::kPhase, Transferring::kPhase,
+          Settling::kPhase,       Handover::kPhase,     Releasing::kPhase,  Unpreparing::kPhase,
+          Replugging::kPhase,     RestoringGuest::kPhase, Withdrawing::kPhase, Refusing::kPhase,
+          Completed::kPhase,      Refused::kPhase,      RolledBack::kPhase};
+}
+
 std::string DepartureMachine::phase() const { return machine_->phase; }
 bool DepartureMachine::ended() const {
   const std::string_view phase = machine_->phase;

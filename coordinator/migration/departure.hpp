@@ -4,6 +4,7 @@
 
 #include <memory>
 #include <string>
+#include <vector>
 
 #include "coordinator/migration/machine.hpp"
 
@@ -63,8 +64,10 @@ class DepartureMachine {
   /// True when the cancel was taken; false past the point of no return, or when it is over.
   bool cancel();
 
-  /// The innermost state's name, as journaled.
+  /// The state's name, as journaled.
   std::string phase() const;
+  /// All of them but Boot; the tests hold their table against it.
+  static std::vector<std::string> phases();
   bool ended() const;
 
  private:

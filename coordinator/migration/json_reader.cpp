@@ -8,7 +8,8 @@ namespace rdmove::plan_json {
 
 Object::Object(const nlohmann::json& json, std::string path) : json_(json), path_(std::move(path)) {
   if (!json_.is_object()) {
-    throw FieldError{fmt::format("{}: expected an object, found a {}", path_.empty() ? "document" : path_, json_.type_name())};
+    throw FieldError{fmt::format("{}: expected an object, found a {}", path_.empty() ? "document" : path_,
+                                 json_.type_name())};
   }
 }
 
@@ -49,8 +50,10 @@ std::int64_t Object::number(const char* field, std::int64_t least, std::int64_t 
   const nlohmann::json& value = need(field);
   // A number beyond int64 would wrap in get(): it can only be an unsigned one.
   const bool huge = value.is_number_unsigned() && value.get<std::uint64_t>() > INT64_MAX;
-  if (!value.is_number_integer() || huge || value.get<std::int64_t>() < least || value.get<std::int64_t>() > most) {
-    fail(field, fmt::format("expected a whole number from {} to {}, found {}", least, most, value.is_number() ? value.dump() : value.type_name()));
+  if (!value.is_number_integer() || huge || value.get<std::int64_t>() < least ||
+      value.get<std::int64_t>() > most) {
+    fail(field, fmt::format("expected a whole number from {} to {}, found {}", least, most,
+                            value.is_number() ? value.dump() : value.type_name()));
   }
   return value.get<std::int64_t>();
 }

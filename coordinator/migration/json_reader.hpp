@@ -1,5 +1,5 @@
-// One JSON object read strictly: fields are asked for by name and type, and what nothing asked for is an error.
-// Internal to plan_json.cpp; wrong input throws FieldError, which does not leave it.
+// One JSON object read strictly: fields are asked for by name and type, and what nothing asked for is an
+// error. Internal to plan_json.cpp; wrong input throws FieldError, which does not leave it.
 #pragma once
 
 #include <cstdint>

@@ -66,11 +66,15 @@ MovingVf readVf(Object in) {
   vf.declaration.alias = DeviceAlias(in.text("alias"));
   vf.declaration.pool = PoolName(in.text("pool"));
   const std::string model = in.text("model");
-  if (const auto parsed = parseModel(model)) vf.declaration.model = *parsed;
-  else in.fail("model", fmt::format("expected shared-port, virtual-switch or roce, found \"{}\"", model));
+  if (const auto parsed = parseModel(model))
+    vf.declaration.model = *parsed;
+  else
+    in.fail("model", fmt::format("expected shared-port, virtual-switch or roce, found \"{}\"", model));
   const std::string continuity = in.text("continuity");
-  if (const auto parsed = parseContinuity(continuity)) vf.declaration.continuity = *parsed;
-  else in.fail("continuity", fmt::format("expected reconnect, park or carry, found \"{}\"", continuity));
+  if (const auto parsed = parseContinuity(continuity))
+    vf.declaration.continuity = *parsed;
+  else
+    in.fail("continuity", fmt::format("expected reconnect, park or carry, found \"{}\"", continuity));
   vf.declaration.identity = readIdentity(in.object("identity"));
   vf.device_xml = in.text("device_xml");
   in.rejectUnknown();
@@ -97,7 +101,8 @@ MigrationOptions readOptions(Object in) {
   if (const auto bandwidth = in.optionalNumber("bandwidth_mib", 0, std::numeric_limits<unsigned>::max())) {
     options.bandwidth_mib = static_cast<unsigned>(*bandwidth);
   }
-  if (const auto connections = in.optionalNumber("parallel_connections", 0, std::numeric_limits<int>::max())) {
+  if (const auto connections =
+          in.optionalNumber("parallel_connections", 0, std::numeric_limits<int>::max())) {
     options.parallel_connections = static_cast<int>(*connections);
   }
   options.postcopy = in.flag("postcopy");
@@ -143,9 +148,10 @@ Result<Value> readDocument(const char* attempted, const std::string& text, Read&
   } catch (const FieldError& error) {
     return failure(ErrorCode::kBadInput, attempted, error.sentence);
   } catch (const OtherVersion& other) {
-    return failure(ErrorCode::kIncompatible, attempted,
-                   fmt::format("it has version {}, this rdmove knows version {}", other.version, kPlanVersion),
-                   "Run the rdmove that wrote it until its migration is over.");
+    return failure(
+        ErrorCode::kIncompatible, attempted,
+        fmt::format("it has version {}, this rdmove knows version {}", other.version, kPlanVersion),
+        "Run the rdmove that wrote it until its migration is over.");
   } catch (const json::exception& error) {
     return failure(ErrorCode::kBadInput, attempted, fmt::format("it is no JSON: {}", error.what()));
   }
@@ -197,8 +203,8 @@ Result<std::vector<LeasedVf>> leasesFromJson(const std::string& text) {
   return readDocument<std::vector<LeasedVf>>("read the leases", text, [](Object& in) {
     std::vector<LeasedVf> leases;
     for (Object entry : in.objects("leases", kMostVfs)) {
-      leases.push_back({DeviceAlias(entry.text("alias")), PoolName(entry.text("pool")), VfName(entry.text("vf")),
-                        entry.text("device_xml")});
+      leases.push_back({DeviceAlias(entry.text("alias")), PoolName(entry.text("pool")),
+                        VfName(entry.text("vf")), entry.text("device_xml")});
       entry.rejectUnknown();
     }
     return leases;

@@ -1,6 +1,7 @@
-// The JSON form of a plan and of the leases that an arrival granted, as the journal keeps them (a migration's `plan`, its
-// fact "leases"). Version 1. Read strictly: a missing, unknown or ill-typed field is named. Absent optional values are
-// absent fields; durations are whole milliseconds in fields that end in _ms. At most 4 MiB. Any thread.
+// The JSON form of a plan and of the leases that an arrival granted, as the journal keeps them (a migration's
+// `plan`, its fact "leases"). Version 1. Read strictly: a missing, unknown or ill-typed field is named.
+// Absent optional values are absent fields; durations are whole milliseconds in fields that end in _ms. At
+// most 4 MiB. Any thread.
 #pragma once
 
 #include <string>

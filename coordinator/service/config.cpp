@@ -57,7 +57,8 @@ void readDaemon(Table& root, Config& config) {
   config.log_level = daemon->text("log_level", "a level", config.log_level);
   constexpr std::array<std::string_view, 6> kLevels{"trace", "debug", "info", "warn", "error", "critical"};
   if (std::find(kLevels.begin(), kLevels.end(), config.log_level) == kLevels.end()) {
-    daemon->fail("log_level", fmt::format("one of {}", fmt::join(kLevels, ", ")), "\"" + config.log_level + "\"");
+    daemon->fail("log_level", fmt::format("one of {}", fmt::join(kLevels, ", ")),
+                 "\"" + config.log_level + "\"");
   }
   daemon->rejectUnknown();
 }
@@ -122,7 +123,8 @@ PoolConfig readPool(const std::string& name, Table& table) {
     pool.pfs = table.requiredTexts("pfs", kPfs);
     if (pool.pfs.empty()) table.fail("pfs", kPfs, "an empty list");
     for (const std::string& pf : pool.pfs) {
-      if (!config::isInterfaceName(pf) && !config::isPciAddress(pf)) table.fail("pfs", kPfs, "\"" + pf + "\"");
+      if (!config::isInterfaceName(pf) && !config::isPciAddress(pf))
+        table.fail("pfs", kPfs, "\"" + pf + "\"");
     }
   } else {
     table.fail("kind", "\"bridge\" or \"sriov\"", "\"" + kind + "\"");
@@ -134,13 +136,16 @@ PoolConfig readPool(const std::string& name, Table& table) {
 void readPools(Table& root, Config& config) {
   std::map<std::string, std::string> owner;  // bridge or PF to pool: a VF belongs to one pool
   for (auto& [name, table] : root.tables("pools")) {
-    if (!config::isName(name)) table.fail("kind", "the pool's name has other characters than letters, digits, '.', '_', '-'");
+    if (!config::isName(name))
+      table.fail("kind", "the pool's name has other characters than letters, digits, '.', '_', '-'");
     PoolConfig pool = readPool(name, table);
     const bool bridge = pool.kind == PoolConfig::Kind::kBridge;
     const std::vector<std::string> parents = bridge ? std::vector<std::string>{pool.bridge} : pool.pfs;
     for (const std::string& parent : parents) {
       const auto [other, fresh] = owner.emplace(parent, name);
-      if (!fresh) table.fail(bridge ? "bridge" : "pfs", fmt::format("{} belongs to pool {} already", parent, other->second));
+      if (!fresh)
+        table.fail(bridge ? "bridge" : "pfs",
+                   fmt::format("{} belongs to pool {} already", parent, other->second));
     }
     config.pools.emplace(pool.name, std::move(pool));
   }
@@ -156,12 +161,15 @@ PartnerConfig readPartner(const std::string& name, Table& table, const Config& c
   }
   partner.san = table.text("san", "the DNS name in the partner's certificate", name);
   partner.libvirt_uri = table.text("libvirt_uri", "a libvirt URI", "qemu+tls://" + name + "/system");
-  if (partner.libvirt_uri.find("://") == std::string::npos || partner.libvirt_uri.find(":///") != std::string::npos) {
-    table.fail("libvirt_uri", "a remote libvirt URI such as \"qemu+tls://hostb/system\"", "\"" + partner.libvirt_uri + "\"");
+  if (partner.libvirt_uri.find("://") == std::string::npos ||
+      partner.libvirt_uri.find(":///") != std::string::npos) {
+    table.fail("libvirt_uri", "a remote libvirt URI such as \"qemu+tls://hostb/system\"",
+               "\"" + partner.libvirt_uri + "\"");
   }
   partner.migration_uri = table.text("migration_uri", "a migration URI such as \"tcp://hostb\", or \"\"", "");
   partner.stream_tls = table.flag("stream_tls", partner.stream_tls);
-  for (const std::string& pool : table.requiredTexts("pools", "a list of this host's pools that it may use")) {
+  for (const std::string& pool :
+       table.requiredTexts("pools", "a list of this host's pools that it may use")) {
     if (!config.pools.contains(PoolName(pool))) {
       table.fail("pools", fmt::format("there is no pool \"{}\" in this file", pool));
     }
@@ -173,7 +181,8 @@ PartnerConfig readPartner(const std::string& name, Table& table, const Config& c
 
 void readPartners(Table& root, Config& config) {
   for (auto& [name, table] : root.tables("partners")) {
-    if (!config::isName(name)) table.fail("address", "the partner's name has other characters than letters, digits, '.', '_', '-'");
+    if (!config::isName(name))
+      table.fail("address", "the partner's name has other characters than letters, digits, '.', '_', '-'");
     config.partners.emplace(HostName(name), readPartner(name, table, config));
   }
 }
@@ -199,7 +208,8 @@ Result<Config> parseConfig(const std::string& text, const std::string& file_name
   } catch (const toml::parse_error& error) {
     const auto& at = error.source().begin;
     return failure(ErrorCode::kBadInput, attempted,
-                   fmt::format("{}:{}:{}: {}", file_name_for_errors, at.line, at.column, error.description()), kPage);
+                   fmt::format("{}:{}:{}: {}", file_name_for_errors, at.line, at.column, error.description()),
+                   kPage);
   }
 }
 
@@ -214,10 +224,12 @@ Result<Config> readConfig(const std::string& path) {
   file.read(text.data(), static_cast<std::streamsize>(text.size()));
   text.resize(static_cast<std::size_t>(file.gcount()));
   if (file.bad() || (text.empty() && !file.eof())) {
-    return failure(ErrorCode::kUnavailable, "read the configuration", fmt::format("{} cannot be read", path), kPage);
+    return failure(ErrorCode::kUnavailable, "read the configuration", fmt::format("{} cannot be read", path),
+                   kPage);
   }
   if (text.size() > kLargestFile) {
-    return failure(ErrorCode::kBadInput, "read the configuration", fmt::format("{} is larger than 1 MiB", path), kPage);
+    return failure(ErrorCode::kBadInput, "read the configuration",
+                   fmt::format("{} is larger than 1 MiB", path), kPage);
   }
   return parseConfig(text, path);
 }

@@ -10,13 +10,20 @@ namespace {
 
 std::string_view kindOf(const toml::node& node) {
   switch (node.type()) {
-    case toml::node_type::table: return "a table";
-    case toml::node_type::array: return "a list";
-    case toml::node_type::string: return "the text";
-    case toml::node_type::integer: return "the number";
-    case toml::node_type::floating_point: return "the fraction";
-    case toml::node_type::boolean: return "the truth value";
-    default: return "a date or time";
+    case toml::node_type::table:
+      return "a table";
+    case toml::node_type::array:
+      return "a list";
+    case toml::node_type::string:
+      return "the text";
+    case toml::node_type::integer:
+      return "the number";
+    case toml::node_type::floating_point:
+      return "the fraction";
+    case toml::node_type::boolean:
+      return "the truth value";
+    default:
+      return "a date or time";
   }
 }
 
@@ -85,7 +92,8 @@ bool Table::flag(std::string_view key, bool otherwise) {
   return node->as_boolean()->get();
 }
 
-std::int64_t Table::number(std::string_view key, std::int64_t least, std::int64_t most, std::int64_t otherwise) {
+std::int64_t Table::number(std::string_view key, std::int64_t least, std::int64_t most,
+                           std::int64_t otherwise) {
   const toml::node* node = take(key);
   if (node == nullptr) return otherwise;
   if (!node->is_integer() || node->as_integer()->get() < least || node->as_integer()->get() > most) {
@@ -100,9 +108,11 @@ std::vector<std::string> Table::requiredTexts(std::string_view key, std::string_
   if (!node->is_array()) fail(key, expected, describe(*node));
   std::vector<std::string> texts;
   for (const toml::node& element : *node->as_array()) {
-    if (!element.is_string() || element.as_string()->get().empty()) fail(key, expected, describe(element) + " in it");
+    if (!element.is_string() || element.as_string()->get().empty())
+      fail(key, expected, describe(element) + " in it");
     texts.push_back(element.as_string()->get());
-    if (std::count(texts.begin(), texts.end(), texts.back()) > 1) fail(key, expected, "\"" + texts.back() + "\" twice");
+    if (std::count(texts.begin(), texts.end(), texts.back()) > 1)
+      fail(key, expected, "\"" + texts.back() + "\" twice");
   }
   return texts;
 }

@@ -1,5 +1,5 @@
-// One TOML table being read strictly: every key is asked for by name and type, and what was never asked for is an error.
-// Internal to config.cpp. Wrong input throws ConfigError, which does not leave config.cpp.
+// One TOML table being read strictly: every key is asked for by name and type, and what was never asked for
+// is an error. Internal to config.cpp. Wrong input throws ConfigError, which does not leave config.cpp.
 #pragma once
 
 #include <chrono>

@@ -28,8 +28,9 @@ bool isHostPort(std::string_view text) {
     host = host.substr(1, host.size() - 2);
     return host.size() >= 2 && host.find_first_not_of("0123456789abcdefABCDEF:.%") == std::string_view::npos;
   }
-  return !host.empty() && host.size() <= 253 &&
-         std::all_of(host.begin(), host.end(), [](char c) { return isAlphanumeric(c) || c == '.' || c == '-'; });
+  return !host.empty() && host.size() <= 253 && std::all_of(host.begin(), host.end(), [](char c) {
+    return isAlphanumeric(c) || c == '.' || c == '-';
+  });
 }
 
 bool isName(std::string_view text) {

@@ -25,7 +25,8 @@ Plan fullPlan() {
   vf.declaration.identity.port_guid = "00:11:22:33:44:55:66:78";
   vf.device_xml = "<interface type='bridge'/>";
   plan.vfs.push_back(vf);
-  plan.vfs.push_back({{DeviceAlias("ua-rdma1"), PoolName("other"), Model::kRoce, Continuity::kReconnect, {}}, "<hostdev/>"});
+  plan.vfs.push_back(
+      {{DeviceAlias("ua-rdma1"), PoolName("other"), Model::kRoce, Continuity::kReconnect, {}}, "<hostdev/>"});
   plan.options.timeout = 90s;
   plan.options.bandwidth_mib = 4'000'000'000U;
   plan.options.parallel_connections = 4;
@@ -53,7 +54,8 @@ TEST(PlanJson, a_plan_comes_back_whole) {
   EXPECT_EQ(read->options.timeout, 90s);
   EXPECT_EQ(read->options.bandwidth_mib, 4'000'000'000U);
   EXPECT_EQ(read->options.parallel_connections, 4);
-  EXPECT_TRUE(read->options.postcopy && read->options.tls && !read->options.force && !read->options.auto_converge);
+  EXPECT_TRUE(read->options.postcopy && read->options.tls && !read->options.force &&
+              !read->options.auto_converge);
   EXPECT_EQ(read->options.migrate_uri, "tcp://hostb");
   EXPECT_EQ(read->options.prepare_deadline, 1500ms);
 }
@@ -87,22 +89,23 @@ TEST_P(WrongPlan, names_the_field) {
 
 INSTANTIATE_TEST_SUITE_P(
     Grid, WrongPlan,
-    testing::Values(Wrong{"\"uuid\":", "\"uid\":", "uuid: missing"},
-                    Wrong{"\"persistent\":true", "\"persistent\":1", "persistent: expected true or false, found a number"},
-                    Wrong{"\"persistent\":true", "\"persistent\":true,\"colour\":1", "colour: there is no such field"},
-                    Wrong{"52:54:00:77:00:01", "52:54", "vfs[0].identity.mac: expected a MAC address"},
-                    Wrong{"\"vlan\":7", "\"vlan\":4095", "vfs[0].identity.vlan: expected a whole number from 1 to 4094"},
-                    Wrong{"\"vlan\":7", "\"vlan\":18446744073709551615", "vfs[0].identity.vlan: "},
-                    Wrong{"\"vlan\":7", "\"vlan\":7.0", "vfs[0].identity.vlan: "},
-                    Wrong{"\"vlan\":7", "\"vlan\":null", "vfs[0].identity.vlan: "},
-                    Wrong{"\"shared-port\"", "\"shared\"", "vfs[0].model: expected shared-port"},
-                    Wrong{"\"reconnect\"", "\"retry\"", "vfs[1].continuity: expected reconnect"},
-                    Wrong{"\"timeout_ms\":90000", "\"timeout_ms\":-1", "options.timeout_ms: "},
-                    Wrong{"\"tls\":true", "\"tls\":true,\"x\":{}", "options.x: there is no such field"},
-                    Wrong{"\"vfs\":[", "\"vfs\":[5,", "vfs[0]: expected an object, found a number"},
-                    Wrong{"\"source\":\"hosta\"", "\"source\":[]", "source: expected a string, found a array"},
-                    Wrong{"\"version\":1", "\"version\":\"1\"", "version: expected"},
-                    Wrong{"{", "", "it is no JSON"}));
+    testing::Values(
+        Wrong{"\"uuid\":", "\"uid\":", "uuid: missing"},
+        Wrong{"\"persistent\":true", "\"persistent\":1",
+              "persistent: expected true or false, found a number"},
+        Wrong{"\"persistent\":true", "\"persistent\":true,\"colour\":1", "colour: there is no such field"},
+        Wrong{"52:54:00:77:00:01", "52:54", "vfs[0].identity.mac: expected a MAC address"},
+        Wrong{"\"vlan\":7", "\"vlan\":4095", "vfs[0].identity.vlan: expected a whole number from 1 to 4094"},
+        Wrong{"\"vlan\":7", "\"vlan\":18446744073709551615", "vfs[0].identity.vlan: "},
+        Wrong{"\"vlan\":7", "\"vlan\":7.0", "vfs[0].identity.vlan: "},
+        Wrong{"\"vlan\":7", "\"vlan\":null", "vfs[0].identity.vlan: "},
+        Wrong{"\"shared-port\"", "\"shared\"", "vfs[0].model: expected shared-port"},
+        Wrong{"\"reconnect\"", "\"retry\"", "vfs[1].continuity: expected reconnect"},
+        Wrong{"\"timeout_ms\":90000", "\"timeout_ms\":-1", "options.timeout_ms: "},
+        Wrong{"\"tls\":true", "\"tls\":true,\"x\":{}", "options.x: there is no such field"},
+        Wrong{"\"vfs\":[", "\"vfs\":[5,", "vfs[0]: expected an object, found a number"},
+        Wrong{"\"source\":\"hosta\"", "\"source\":[]", "source: expected a string, found a array"},
+        Wrong{"\"version\":1", "\"version\":\"1\"", "version: expected"}, Wrong{"{", "", "it is no JSON"}));
 
 TEST(PlanJson, another_version_is_incompatible) {
   const auto read = planFromJson(R"({"version": 2, "whatever": 1})");
@@ -118,14 +121,16 @@ TEST(PlanJson, depth_and_size_are_bounded) {
 }
 
 TEST(PlanJson, leases_come_back_and_name_their_field) {
-  const std::vector<LeasedVf> leases{{DeviceAlias("ua-rdma0"), PoolName("fabric"), VfName("br0#3"), "<interface/>"}};
+  const std::vector<LeasedVf> leases{
+      {DeviceAlias("ua-rdma0"), PoolName("fabric"), VfName("br0#3"), "<interface/>"}};
   const std::string text = leasesToJson(leases);
   const auto read = leasesFromJson(text);
   ASSERT_TRUE(read) << read.error().sentence();
   ASSERT_EQ(read->size(), 1U);
   EXPECT_EQ(read->front().vf, VfName("br0#3"));
   EXPECT_EQ(read->front().device_xml, "<interface/>");
-  EXPECT_THAT(leasesFromJson(changed(text, "\"vf\":", "\"fv\":")).error().cause, HasSubstr("leases[0].vf: missing"));
+  EXPECT_THAT(leasesFromJson(changed(text, "\"vf\":", "\"fv\":")).error().cause,
+              HasSubstr("leases[0].vf: missing"));
   EXPECT_THAT(leasesFromJson(R"({"version":1})").error().cause, HasSubstr("leases: missing"));
   EXPECT_TRUE(leasesFromJson(leasesToJson({}))->empty());
 }

@@ -103,7 +103,8 @@ TEST(Config, a_host_is_enough) {
 }
 
 TEST(Config, a_partners_name_is_its_default_certificate_and_libvirt) {
-  const auto config = parseConfig("daemon.host = 'a'\n[partners.b]\naddress = '[fd00::2]:7470'\npools = []", "f");
+  const auto config =
+      parseConfig("daemon.host = 'a'\n[partners.b]\naddress = '[fd00::2]:7470'\npools = []", "f");
   ASSERT_TRUE(config) << config.error().sentence();
   EXPECT_EQ(config->partners.at(HostName("b")).san, "b");
   EXPECT_EQ(config->partners.at(HostName("b")).libvirt_uri, "qemu+tls://b/system");
@@ -120,7 +121,8 @@ TEST(Config, the_examples_comments_are_the_defaults) {
   std::ifstream file(RDMOVE_EXAMPLE_CONFIG);
   std::string text;
   for (std::string line; std::getline(file, line);) {
-    const bool key = line.starts_with("# ") && line.find(" = ") != std::string::npos && line.find("insecure") == std::string::npos;
+    const bool key = line.starts_with("# ") && line.find(" = ") != std::string::npos &&
+                     line.find("insecure") == std::string::npos;
     text += (key || line.starts_with("# [") ? line.substr(2) : line) + "\n";
   }
   const auto bare = readConfig(RDMOVE_EXAMPLE_CONFIG);
@@ -142,11 +144,13 @@ TEST(Config, the_examples_comments_are_the_defaults) {
 TEST(Config, the_page_names_every_key) {
   std::ifstream file(RDMOVE_CONFIG_PAGE);
   const std::string page{std::istreambuf_iterator<char>(file), {}};
-  for (const char* key : {"host", "state_dir", "socket", "socket_group", "log_file", "log_level", "uri", "listen",
-                          "insecure", "ca", "server_cert", "server_key", "client_cert", "client_key", "agent_ms",
-                          "prepare_ms", "unplug_ms", "attach_budget_ms", "restore_ms", "partner_ms", "lease_hold_ms",
-                          "kind", "bridge", "slots", "pfs", "address", "san", "libvirt_uri", "migration_uri",
-                          "stream_tls", "pools"}) {
+  for (const char* key :
+       {"host",        "state_dir",  "socket",        "socket_group", "log_file",      "log_level",
+        "uri",         "listen",     "insecure",      "ca",           "server_cert",   "server_key",
+        "client_cert", "client_key", "agent_ms",      "prepare_ms",   "unplug_ms",     "attach_budget_ms",
+        "restore_ms",  "partner_ms", "lease_hold_ms", "kind",         "bridge",        "slots",
+        "pfs",         "address",    "san",           "libvirt_uri",  "migration_uri", "stream_tls",
+        "pools"}) {
     EXPECT_THAT(page, HasSubstr("`" + std::string(key) + "`"));
   }
 }
@@ -169,48 +173,67 @@ TEST_P(WrongConfig, is_refused_with_its_place_and_key) {
 INSTANTIATE_TEST_SUITE_P(
     Grid, WrongConfig,
     testing::Values(
-        Wrong{"colour = 'red'", "f.toml:3:1: daemon.colour: ", "no such key; expected one of host, state_dir"},
+        Wrong{"colour = 'red'",
+              "f.toml:3:1: daemon.colour: ", "no such key; expected one of host, state_dir"},
         Wrong{"[demon]\n", "f.toml:3:", "demon: there is no such key"},
-        Wrong{"state_dir = 'relative'", "f.toml:3:1: daemon.state_dir: ", "expected an absolute path, found \"relative\""},
+        Wrong{"state_dir = 'relative'",
+              "f.toml:3:1: daemon.state_dir: ", "expected an absolute path, found \"relative\""},
         Wrong{"state_dir = 5", "f.toml:3:1: daemon.state_dir: ", "found the number 5"},
         Wrong{"log_level = 'loud'", "f.toml:3:1: daemon.log_level: ", "trace, debug, info"},
         Wrong{"log_file = 'x.log'", "f.toml:3:1: daemon.log_file: ", "absolute"},
         Wrong{"[libvirt]\nuri = 'system'", "f.toml:4:1: libvirt.uri: ", "qemu:///system"},
         Wrong{"[libvirt]\nurl = 'x'", "f.toml:4:1: libvirt.url: ", "expected one of uri"},
-        Wrong{"[partner_api]\ninsecure = true", "f.toml:3:", "partner_api.listen: expected host:port, found nothing"},
+        Wrong{"[partner_api]\ninsecure = true",
+              "f.toml:3:", "partner_api.listen: expected host:port, found nothing"},
         Wrong{"[partner_api]\nlisten = '10.0.0.1'", "f.toml:4:1: partner_api.listen: ", "expected host:port"},
-        Wrong{"[partner_api]\nlisten = 'h:1'\ninsecure = 'yes'", "f.toml:5:1: partner_api.insecure: ", "true or false"},
-        Wrong{"[partner_api]\nlisten = 'h:1'\n[partner_api.tls]\nca = 'ca.pem'", "f.toml:6:1: partner_api.tls.ca: ", "absolute"},
-        Wrong{"[timeouts]\nprepare_ms = 0", "f.toml:4:1: timeouts.prepare_ms: ", "from 1 to 3600000, found the number 0"},
+        Wrong{"[partner_api]\nlisten = 'h:1'\ninsecure = 'yes'",
+              "f.toml:5:1: partner_api.insecure: ", "true or false"},
+        Wrong{"[partner_api]\nlisten = 'h:1'\n[partner_api.tls]\nca = 'ca.pem'",
+              "f.toml:6:1: partner_api.tls.ca: ", "absolute"},
+        Wrong{"[timeouts]\nprepare_ms = 0",
+              "f.toml:4:1: timeouts.prepare_ms: ", "from 1 to 3600000, found the number 0"},
         Wrong{"[timeouts]\nprepare_ms = 2.5", "f.toml:4:1: timeouts.prepare_ms: ", "found the fraction 2.5"},
         Wrong{"[timeouts]\nprepare = 3", "f.toml:4:1: timeouts.prepare: ", "prepare_ms"},
         Wrong{"pools = 3", "f.toml:3:1: daemon.pools: ", "no such key"},
         Wrong{"[pools]\nfabric = 'br0'", "f.toml:4:1: pools.fabric: ", "expected a table"},
-        Wrong{"[pools.p]\nbridge = 'br0'", "f.toml:3:", "pools.p.kind: expected \"bridge\" or \"sriov\", found nothing"},
+        Wrong{"[pools.p]\nbridge = 'br0'",
+              "f.toml:3:", "pools.p.kind: expected \"bridge\" or \"sriov\", found nothing"},
         Wrong{"[pools.p]\nkind = 'tap'", "f.toml:4:1: pools.p.kind: ", "found \"tap\""},
         Wrong{"[pools.p]\nkind = 'bridge'", "f.toml:3:", "pools.p.bridge: expected the name of a bridge"},
-        Wrong{"[pools.p]\nkind = 'bridge'\nbridge = 'a-name-far-too-long'", "f.toml:5:1: pools.p.bridge: ", "15"},
-        Wrong{"[pools.p]\nkind = 'bridge'\nbridge = 'b'\nslots = 1025", "f.toml:6:1: pools.p.slots: ", "1 to 1024"},
-        Wrong{"[pools.p]\nkind = 'bridge'\nbridge = 'b'\npfs = ['x']", "f.toml:6:1: pools.p.pfs: ", "no such key"},
+        Wrong{"[pools.p]\nkind = 'bridge'\nbridge = 'a-name-far-too-long'",
+              "f.toml:5:1: pools.p.bridge: ", "15"},
+        Wrong{"[pools.p]\nkind = 'bridge'\nbridge = 'b'\nslots = 1025",
+              "f.toml:6:1: pools.p.slots: ", "1 to 1024"},
+        Wrong{"[pools.p]\nkind = 'bridge'\nbridge = 'b'\npfs = ['x']",
+              "f.toml:6:1: pools.p.pfs: ", "no such key"},
         Wrong{"[pools.p]\nkind = 'sriov'\npfs = []", "f.toml:5:1: pools.p.pfs: ", "an empty list"},
         Wrong{"[pools.p]\nkind = 'sriov'\npfs = [1]", "f.toml:5:1: pools.p.pfs: ", "the number 1 in it"},
         Wrong{"[pools.p]\nkind = 'sriov'\npfs = ['x', 'x']", "f.toml:5:1: pools.p.pfs: ", "twice"},
         Wrong{"[pools.p]\nkind = 'sriov'\npfs = ['0000:3B:00.0']", "f.toml:5:1: pools.p.pfs: ", "PCI"},
-        Wrong{"[pools.p]\nkind = 'bridge'\nbridge = 'b'\n[pools.q]\nkind = 'bridge'\nbridge = 'b'", "f.toml:8:1: pools.q.bridge: ", "belongs to pool p"},
-        Wrong{"[partners.b]\npools = []", "f.toml:3:", "partners.b.address: expected host:port, found nothing"},
-        Wrong{"[partners.b]\naddress = 'b:70000'\npools = []", "f.toml:4:1: partners.b.address: ", "host:port"},
-        Wrong{"[partners.a]\naddress = 'x:1'\npools = []", "f.toml:4:1: partners.a.address: ", "is this host"},
-        Wrong{"[partner_api]\nlisten = 'x:1'\n[partners.b]\naddress = 'x:1'\npools = []", "f.toml:6:1: partners.b.address: ", "itself listens"},
-        Wrong{"[partners.b]\naddress = 'b:1'\npools = ['no']", "f.toml:5:1: partners.b.pools: ", "no pool \"no\""},
+        Wrong{"[pools.p]\nkind = 'bridge'\nbridge = 'b'\n[pools.q]\nkind = 'bridge'\nbridge = 'b'",
+              "f.toml:8:1: pools.q.bridge: ", "belongs to pool p"},
+        Wrong{"[partners.b]\npools = []",
+              "f.toml:3:", "partners.b.address: expected host:port, found nothing"},
+        Wrong{"[partners.b]\naddress = 'b:70000'\npools = []",
+              "f.toml:4:1: partners.b.address: ", "host:port"},
+        Wrong{"[partners.a]\naddress = 'x:1'\npools = []",
+              "f.toml:4:1: partners.a.address: ", "is this host"},
+        Wrong{"[partner_api]\nlisten = 'x:1'\n[partners.b]\naddress = 'x:1'\npools = []",
+              "f.toml:6:1: partners.b.address: ", "itself listens"},
+        Wrong{"[partners.b]\naddress = 'b:1'\npools = ['no']",
+              "f.toml:5:1: partners.b.pools: ", "no pool \"no\""},
         Wrong{"[partners.b]\naddress = 'b:1'", "f.toml:3:", "partners.b.pools: expected a list"},
-        Wrong{"[partners.b]\naddress = 'b:1'\npools = []\nlibvirt_uri = 'qemu:///system'", "f.toml:6:1: partners.b.libvirt_uri: ", "remote"},
-        Wrong{"state_dir = ", "f.toml:3:", ""},
-        Wrong{"host = 'again'", "f.toml:3:", ""}));
+        Wrong{"[partners.b]\naddress = 'b:1'\npools = []\nlibvirt_uri = 'qemu:///system'",
+              "f.toml:6:1: partners.b.libvirt_uri: ", "remote"},
+        Wrong{"state_dir = ", "f.toml:3:", ""}, Wrong{"host = 'again'", "f.toml:3:", ""}));
 
 TEST(Config, without_a_host_it_is_refused) {
-  EXPECT_THAT(parseConfig("", "f").error().sentence(), HasSubstr("daemon: expected a table [daemon] with `host`"));
-  EXPECT_THAT(parseConfig("[daemon]\nhost = ''", "f").error().sentence(), HasSubstr("f:2:1: daemon.host: expected"));
-  EXPECT_THAT(parseConfig("[daemon]\nhost = 'a b'", "f").error().sentence(), HasSubstr("f:2:1: daemon.host: expected"));
+  EXPECT_THAT(parseConfig("", "f").error().sentence(),
+              HasSubstr("daemon: expected a table [daemon] with `host`"));
+  EXPECT_THAT(parseConfig("[daemon]\nhost = ''", "f").error().sentence(),
+              HasSubstr("f:2:1: daemon.host: expected"));
+  EXPECT_THAT(parseConfig("[daemon]\nhost = 'a b'", "f").error().sentence(),
+              HasSubstr("f:2:1: daemon.host: expected"));
 }
 
 TEST(Config, a_file_that_is_not_there_is_named) {

@@ -1,0 +1,195 @@
+#include "coordinator/migration/arrival_session.hpp"
+
+#include <spdlog/spdlog.h>
+
+#include "coordinator/migration/plan_json.hpp"
+
+namespace rdmove {
+
+ArrivalSession::ArrivalSession(Services& services, MigrationRecord record, Plan plan, std::chrono::milliseconds hold)
+    : Session(services, std::move(record)),
+      plan_(std::move(plan)),
+      hold_(hold),
+      machine_(*this, services.config.timeouts.attach_budget) {}
+
+ArrivalSession::~ArrivalSession() { closing_ = true; }
+
+void ArrivalSession::reserve(Reserved reserved) {
+  reserved_ = std::move(reserved);
+  machine_.start("");
+}
+
+void ArrivalSession::recover(const std::string& phase, const std::vector<FactRecord>& facts) {
+  for (const FactRecord& fact : facts) {
+    if (fact.name != "leases") continue;
+    if (auto leases = leasesFromJson(fact.value)) leases_ = std::move(*leases);
+  }
+  note("the daemon was started anew; going on from " + phase);
+  armHold();
+  machine_.start(phase);
+}
+
+Result<void> ArrivalSession::identityReleased() {
+  if (machine_.ended() || machine_.phase() == "Unstaging") {
+    return failure(ErrorCode::kRefused, "take the word for the identity",
+                   "the reservation is over (" + machine_.phase() + ")", "Start the migration again.");
+  }
+  if (auto written = services_.journal.setFact(record_.id, record_.role, "released", "yes"); !written) return written;
+  machine_.process(IdentityReleased());
+  return {};
+}
+
+void ArrivalSession::withdraw(bool source_runs, std::function<void(Result<WithdrawAnswer>)> done) {
+  if (machine_.arrived()) return done(WithdrawAnswer{true, machine_.phase()});
+  if (machine_.ended()) return done(WithdrawAnswer{false, machine_.phase()});
+  if (source_runs) {
+    machine_.process(WithdrawRequested());
+    return done(WithdrawAnswer{false, machine_.phase()});
+  }
+  offload<DomainStatus>(
+      [this, uuid = plan_.uuid]() -> Result<DomainStatus> {
+        auto status = services_.hypervisor.find(uuid.str());
+        if (!status && status.error().code == ErrorCode::kNotFound) return DomainStatus{};
+        return status;
+      },
+      [this, done](Result<DomainStatus> status) {
+        if (!status) return done(tl::unexpected(status.error()));
+        if (machine_.arrived() || status->state == DomainState::kRunning) {
+          return done(WithdrawAnswer{true, status->state_text});
+        }
+        if (status->state != DomainState::kAbsent && status->state != DomainState::kShutOff) {
+          return done(failure(ErrorCode::kUnavailable, "say who runs " + plan_.domain,
+                              "it is still coming in here (" + status->state_text + ")"));
+        }
+        machine_.process(WithdrawRequested());
+        done(WithdrawAnswer{false, machine_.phase()});
+      });
+}
+
+void ArrivalSession::armHold() {
+  if (hold_timer_ != TimerId{}) disarmTimer(hold_timer_);
+  hold_timer_ = armTimer(hold_);
+}
+
+void ArrivalSession::renew() {
+  if (machine_.ended() || machine_.arrived()) return;
+  const auto until = services_.clock.now().boot + hold_;
+  if (auto renewed = services_.journal.renewLeases(record_.id, until.count()); !renewed) return;
+  armHold();
+}
+
+ArrivalReport ArrivalSession::report() {
+  ArrivalReport report;
+  report.phase = machine_.phase();
+  report.outcome = record_.outcome;
+  report.error = record_.error;
+  report.arrived = machine_.arrived();
+  if (auto steps = services_.journal.steps(record_.id, record_.role)) report.steps = std::move(*steps);
+  return report;
+}
+
+void ArrivalSession::leave(const char* phase, bool failed) {
+  if (!closing_) leavePhase(phase, failed);
+}
+
+void ArrivalSession::conclude(Outcome outcome) {
+  finish(outcome, plan_.domain + " has arrived and is whole.");
+  if (reserved_) {  // refused before anything was promised
+    auto reserved = std::move(reserved_);
+    reserved_ = nullptr;
+    reserved(failure(ErrorCode::kExhausted, "", blame_, ""));
+  }
+  later([this] {
+    if (hold_timer_ != TimerId{}) disarmTimer(hold_timer_);
+    agent_.reset();
+  });
+}
+
+void ArrivalSession::unconsumed(const char* state, const char*) {
+  spdlog::debug("migration={} phase={} an event had nothing to do here", record_.id.str(), state);
+}
+
+void ArrivalSession::timerPassed(TimerId timer) {
+  if (timer == hold_timer_) {
+    hold_timer_ = TimerId{};
+    machine_.process(LeaseExpired());
+  } else {
+    machine_.process(DeadlinePassed(timer));
+  }
+}
+
+Attempt ArrivalSession::begin(Step step) {
+  const Attempt attempt{++last_attempt_};
+  if (!intentJournaled() && !machine_.arrived() && step != Step::kUnstage) {
+    later([this, step, attempt] {
+      answer(step, attempt,
+             failure(ErrorCode::kExhausted, "journal the next step", "the journal cannot be written",
+                     "Make room on the disk under the daemon's state_dir."));
+    });
+    return attempt;
+  }
+  switch (step) {
+    case Step::kStage: stage(attempt); break;
+    case Step::kObserve: observe(); break;
+    case Step::kPlug: plug(attempt); break;
+    case Step::kRestoreGuest: restoreGuest(attempt); break;
+    case Step::kVerify: verify(attempt); break;
+    case Step::kUnstage: unstage(attempt); break;
+  }
+  return attempt;
+}
+
+void ArrivalSession::answer(Step step, Attempt attempt, Result<void> result) {
+  if (result) {
+    machine_.process(ArrivalStepSucceeded(step, attempt));
+  } else {
+    machine_.process(ArrivalStepFailed(step, attempt, result.error()));
+  }
+}
+
+void ArrivalSession::onLifecycle(Lifecycle event, LifecycleDetail detail) {
+  switch (event) {
+    case Lifecycle::kStarted:
+      if (detail == LifecycleDetail::kMigrated) {
+        if (auto kept = services_.journal.makePermanent(record_.id); !kept) {
+          spdlog::error("migration={} journal: {}", record_.id.str(), kept.error().sentence());
+        }
+        machine_.process(DomainIncoming());
+      }
+      break;
+    case Lifecycle::kResumed:
+      // With post-copy the first RESUMED says postcopy; an attach before the memory is whole waits for the job lock.
+      if (detail == LifecycleDetail::kMigrated) machine_.process(DomainResumed());
+      break;
+    case Lifecycle::kStopped:
+    case Lifecycle::kCrashed:
+      machine_.process(DomainGone());
+      break;
+    default:
+      break;
+  }
+}
+
+void ArrivalSession::onReconnected() { observe(); }
+
+/// Events are hints: after a restart, a reconnect, or on entering a waiting state the domain itself is looked at.
+void ArrivalSession::observe() {
+  offload<DomainStatus>(
+      [this, uuid = plan_.uuid]() -> Result<DomainStatus> {
+        auto status = services_.hypervisor.find(uuid.str());
+        if (!status && status.error().code == ErrorCode::kNotFound) return DomainStatus{};
+        return status;
+      },
+      [this](Result<DomainStatus> status) {
+        if (!status || machine_.ended()) return;  // asked again on reconnect
+        if (status->state == DomainState::kRunning && !status->migration_job) {
+          machine_.process(DomainResumed());
+        } else if (status->state == DomainState::kAbsent || status->state == DomainState::kShutOff) {
+          if (machine_.phase() != "Awaiting") machine_.process(DomainGone());
+        } else if (machine_.phase() == "Awaiting") {
+          machine_.process(DomainIncoming());
+        }
+      });
+}
+
+}  // namespace rdmove

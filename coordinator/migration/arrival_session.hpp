@@ -1,0 +1,80 @@
+// One arrival: the machine and what it works with. Created when a partner reserves, or from the journal after a
+// restart; it needs nothing of the source once the identity is released. Loop thread only.
+#pragma once
+
+#include <optional>
+#include <set>
+
+#include "coordinator/migration/arrival.hpp"
+#include "coordinator/migration/session.hpp"
+
+namespace rdmove {
+
+class ArrivalSession : public Session, private ArrivalActions {
+ public:
+  using Reserved = std::function<void(Result<std::vector<LeasedVf>>)>;
+
+  ArrivalSession(Services& services, MigrationRecord record, Plan plan, std::chrono::milliseconds hold);
+  ~ArrivalSession() override;
+
+  /// A new reservation; `reserved` is told the leases, or why not.
+  void reserve(Reserved reserved);
+  /// Goes on from the journaled phase.
+  void recover(const std::string& phase, const std::vector<FactRecord>& facts);
+
+  /// Durable before it returns. kRefused when the reservation is over.
+  Result<void> identityReleased();
+  /// Frees the lease unless the domain runs here. The answer comes on the loop.
+  void withdraw(bool source_runs, std::function<void(Result<WithdrawAnswer>)> answer);
+  /// The source is there: the hold starts again.
+  void renew();
+  ArrivalReport report();
+
+  bool ended() const override { return machine_.ended(); }
+  void onLifecycle(Lifecycle event, LifecycleDetail detail) override;
+  void onReconnected() override;
+
+ private:
+  using Step = ArrivalStep;
+
+  // ArrivalActions
+  void enter(const char* phase) override { enterPhase(phase); }
+  void leave(const char* phase, bool failed) override;
+  Attempt begin(Step step) override;
+  TimerId arm(std::chrono::milliseconds after) override { return armTimer(after); }
+  void disarm(TimerId timer) override { disarmTimer(timer); }
+  void blame(const Error& error) override { keepBlame(error); }
+  void degrade(const Error& error) override { sayDegraded(error); }
+  void conclude(Outcome outcome) override;
+  void unconsumed(const char* state, const char* event) override;
+
+  void timerPassed(TimerId timer) override;
+  void answer(Step step, Attempt attempt, Result<void> result);
+
+  void stage(Attempt attempt);
+  /// The host's VFs, and which of them domains have.
+  struct HostVfs {
+    std::vector<VfInfo> all;
+    std::set<VfName> taken;
+  };
+  void lease(Attempt attempt, HostVfs vfs);
+  void bindLeases(Attempt attempt);
+  void observe();
+  void plug(Attempt attempt);
+  void restoreGuest(Attempt attempt);
+  void verify(Attempt attempt);
+  void unstage(Attempt attempt);
+  void armHold();
+
+  Plan plan_;
+  std::vector<LeasedVf> leases_;
+  std::chrono::milliseconds hold_;
+  Reserved reserved_;
+  std::shared_ptr<AgentLink> agent_;
+  TimerId hold_timer_{};
+  std::uint64_t last_attempt_ = 0;
+  bool closing_ = false;
+  ArrivalMachine machine_;  ///< last: destroyed first
+};
+
+}  // namespace rdmove

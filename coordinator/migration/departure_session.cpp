@@ -1,0 +1,162 @@
+#include "coordinator/migration/departure_session.hpp"
+
+#include <spdlog/spdlog.h>
+
+#include "coordinator/migration/plan_json.hpp"
+
+namespace rdmove {
+
+DepartureSession::DepartureSession(Services& services, Examiner& examiner, MigrationRecord record, Plan request)
+    : Session(services, std::move(record)),
+      examiner_(examiner),
+      plan_(std::move(request)),
+      machine_(*this, DepartureTimes{services.config.timeouts.unplug, plan_.options.timeout}) {}
+
+DepartureSession::~DepartureSession() { closing_ = true; }
+
+void DepartureSession::start(const std::string& phase, const std::vector<FactRecord>& facts) {
+  for (const FactRecord& fact : facts) {
+    if (fact.name == "leases") {
+      if (auto leases = leasesFromJson(fact.value)) leases_ = std::move(*leases);
+    } else if (fact.name.rfind("source-vf:", 0) == 0) {
+      source_vfs_[DeviceAlias(fact.name.substr(10))] = VfName(fact.value);
+    } else if (fact.name == "transfer-started") {
+      transfer_started_ = true;
+    } else if (fact.name == "switched") {
+      switched_ = true;
+    }
+  }
+  if (!phase.empty()) {
+    note("the daemon was started anew; going on from " + phase);
+    if (!leases_.empty()) follow();
+  }
+  machine_.start(phase);
+}
+
+void DepartureSession::leave(const char* phase, bool failed) {
+  if (!closing_) leavePhase(phase, failed);
+}
+
+void DepartureSession::conclude(Outcome outcome) {
+  std::string aliases;
+  for (const MovingVf& vf : plan_.vfs) aliases += (aliases.empty() ? "" : ", ") + vf.declaration.alias.str();
+  finish(outcome, plan_.domain + " runs on " + plan_.destination.str() + "; " + aliases + " is back.");
+  // Off the machine's own stack: links and streams may call back while they close.
+  later([this] {
+    following_.reset();
+    follow_again_.reset();
+    progress_timer_.reset();
+    agent_.reset();
+  });
+}
+
+void DepartureSession::unconsumed(const char* state, const char*) {
+  spdlog::debug("migration={} phase={} an event had nothing to do here", record_.id.str(), state);
+}
+
+void DepartureSession::timerPassed(TimerId timer) { machine_.process(DeadlinePassed(timer)); }
+
+Attempt DepartureSession::begin(Step step) {
+  const Attempt attempt{++last_attempt_};
+  if (!intentJournaled() && !(report_ && report_->arrived)) {
+    // Write ahead: what could not be journaled is not done. Past the switch observation has to serve instead.
+    later([this, step, attempt] {
+      answer(step, attempt,
+             failure(ErrorCode::kExhausted, "journal the next step", "the journal cannot be written",
+                     "Make room on the disk under the daemon's state_dir."));
+    });
+    return attempt;
+  }
+  switch (step) {
+    case Step::kExamine: examine(attempt); break;
+    case Step::kReserve: reserve(attempt); break;
+    case Step::kPrepareGuest: prepareGuest(attempt); break;
+    case Step::kUnplug: unplug(attempt); break;
+    case Step::kTakeIdentity: takeIdentity(attempt); break;
+    case Step::kAnnounceRelease: announceRelease(attempt); break;
+    case Step::kTransfer: transfer(attempt); break;
+    case Step::kAbortTransfer:
+      inWorker(step, attempt, [this, uuid = plan_.uuid] { return services_.hypervisor.abortJob(uuid); });
+      break;
+    case Step::kSettle: settle(attempt); break;
+    case Step::kAwaitArrival: awaitArrival(attempt); break;
+    case Step::kReturnVf: returnVf(attempt); break;
+    case Step::kNameHoldouts: nameHoldouts(); break;
+    case Step::kReplug: replug(attempt); break;
+    case Step::kRestoreGuest: restoreGuest(attempt); break;
+    case Step::kWithdraw: withdraw(attempt); break;
+  }
+  return attempt;
+}
+
+void DepartureSession::answer(Step step, Attempt attempt, Result<void> result) {
+  if (result) {
+    machine_.process(DepartureStepSucceeded(step, attempt));
+  } else {
+    machine_.process(DepartureStepFailed(step, attempt, result.error()));
+  }
+}
+
+void DepartureSession::inWorker(Step step, Attempt attempt, std::function<Result<void>()> work) {
+  offload<void>(std::move(work), [this, step, attempt](Result<void> result) { answer(step, attempt, result); });
+}
+
+void DepartureSession::remember(const std::string& name, const std::string& value) {
+  if (const auto written = services_.journal.setFact(record_.id, record_.role, name, value); !written) {
+    spdlog::error("migration={} journal: {}", record_.id.str(), written.error().sentence());
+  }
+}
+
+std::shared_ptr<AgentLink> DepartureSession::agent() {
+  if (!agent_) agent_ = services_.agents.link(plan_.uuid);
+  return agent_;
+}
+
+const PartnerConfig& DepartureSession::partnerConfig() const {
+  return services_.config.partners.at(plan_.destination);
+}
+
+std::vector<AgentDevice> DepartureSession::agentDevices() const {
+  std::vector<AgentDevice> devices;
+  for (const MovingVf& vf : plan_.vfs) {
+    const VfDeclaration& declaration = vf.declaration;
+    devices.push_back({declaration.alias, declaration.identity.mac.value_or(MacAddress{}),
+                       services_.fabric.softRoce(declaration.pool)});
+  }
+  return devices;
+}
+
+void DepartureSession::onLifecycle(Lifecycle event, LifecycleDetail detail) {
+  const bool transferring = transfer_started_ && !transfer_over_;
+  if (event == Lifecycle::kSuspended && transferring &&
+      (detail == LifecycleDetail::kMigrated || detail == LifecycleDetail::kPostcopy)) {
+    switched_ = true;
+    remember("switched", "yes");
+    note("paused here for the switch");
+    // Post-copy: the source can never run it again.
+    if (detail == LifecycleDetail::kPostcopy) machine_.process(DomainArrived());
+  }
+  if (event == Lifecycle::kStopped && detail == LifecycleDetail::kMigrated && transferring) {
+    note("libvirt says that the domain has left");
+    if (adopting_) transferEnded({});
+  }
+  // libvirt resumes a source that lost its destination at the switch, though the destination may run: never both.
+  if (event == Lifecycle::kResumed && switched_ && report_ && report_->arrived) {
+    offload<void>([this, uuid = plan_.uuid] { return services_.hypervisor.suspend(uuid); },
+                  [this](Result<void> paused) {
+                    note(paused ? "resumed here though it runs at the destination: paused again"
+                                : "cannot pause the second copy: " + paused.error().sentence());
+                  });
+  }
+  // RESUMED after a cancelled job, STOPPED or a crash while a job is adopted: the state tells which.
+  if (adopting_ && (event == Lifecycle::kResumed || event == Lifecycle::kStopped || event == Lifecycle::kCrashed)) {
+    adoptTransfer();
+  }
+}
+
+void DepartureSession::onReconnected() {
+  if (adopting_) adoptTransfer();
+  if (unplug_attempt_) lookWhetherRemoved();
+}
+
+}  // namespace rdmove

@@ -1,0 +1,106 @@
+// One departure: the machine and what it works with. Created by the coordinator for a new migration, or from the
+// journal after a restart. Loop thread only.
+// Files: departure_session.cpp (dispatch, events), departure_steps.cpp (host, guest and partner steps),
+// departure_transfer.cpp (libvirt's migration, and who runs the domain when it failed).
+#pragma once
+
+#include <optional>
+#include <set>
+
+#include "coordinator/migration/departure.hpp"
+#include "coordinator/migration/session.hpp"
+#include "coordinator/preflight/examiner.hpp"
+
+namespace rdmove {
+
+class DepartureSession : public Session, private DepartureActions {
+ public:
+  /// `journaled` is empty for a new migration; `record.plan` then holds only the request (plan_json).
+  DepartureSession(Services& services, Examiner& examiner, MigrationRecord record, Plan request);
+  ~DepartureSession() override;
+
+  /// Starts a new one, or goes on from the journaled phase with the journaled facts.
+  void start(const std::string& phase, const std::vector<FactRecord>& facts);
+  bool cancel() { return machine_.cancel(); }
+  bool ended() const override { return machine_.ended(); }
+  const Plan& plan() const { return plan_; }
+
+  void onLifecycle(Lifecycle event, LifecycleDetail detail) override;
+  void onDeviceRemoved(const DeviceAlias& alias) override;
+  void onDeviceRemovalFailed(const DeviceAlias& alias) override;
+  void onMigrationIteration(int iteration) override;
+  void onReconnected() override;
+
+ private:
+  using Step = DepartureStep;
+
+  // DepartureActions
+  void enter(const char* phase) override { enterPhase(phase); }
+  void leave(const char* phase, bool failed) override;
+  Attempt begin(Step step) override;
+  TimerId arm(std::chrono::milliseconds after) override { return armTimer(after); }
+  void disarm(TimerId timer) override { disarmTimer(timer); }
+  void blame(const Error& error) override { keepBlame(error); }
+  void degrade(const Error& error) override { sayDegraded(error); }
+  void conclude(Outcome outcome) override;
+  void unconsumed(const char* state, const char* event) override;
+
+  void timerPassed(TimerId timer) override;
+  void answer(Step step, Attempt attempt, Result<void> result);
+  /// Most steps: work in a worker, answer with its result.
+  void inWorker(Step step, Attempt attempt, std::function<Result<void>()> work);
+
+  void examine(Attempt attempt);
+  void reserve(Attempt attempt);
+  void prepareGuest(Attempt attempt);
+  void unplug(Attempt attempt);
+  void lookWhetherRemoved();
+  void takeIdentity(Attempt attempt);
+  void announceRelease(Attempt attempt);
+  void replug(Attempt attempt);
+  void restoreGuest(Attempt attempt);
+  void nameHoldouts();
+  void withdraw(Attempt attempt);
+
+  void transfer(Attempt attempt);
+  void startTransfer();
+  void adoptTransfer();
+  void transferEnded(Result<void> result);
+  void watchProgress();
+  void settle(Attempt attempt);
+  void awaitArrival(Attempt attempt);
+  void returnVf(Attempt attempt);
+  void checkArrival();
+  void follow();
+  void partnerReported(ArrivalReport report);
+
+  std::vector<AgentDevice> agentDevices() const;
+  std::shared_ptr<AgentLink> agent();
+  const PartnerConfig& partnerConfig() const;
+  void remember(const std::string& name, const std::string& value);
+
+  Examiner& examiner_;
+  Plan plan_;
+  std::vector<LeasedVf> leases_;
+  std::map<DeviceAlias, VfName> source_vfs_;
+  std::set<DeviceAlias> leaving_;           ///< asked to leave, not yet proven gone
+  std::optional<Attempt> unplug_attempt_;
+  std::optional<Attempt> transfer_attempt_;
+  std::optional<Attempt> arrival_attempt_;
+  bool transfer_started_ = false;           ///< journaled before the call: libvirt may be migrating
+  bool transfer_running_ = false;           ///< our own call has not returned
+  bool transfer_over_ = false;
+  bool adopting_ = false;
+  bool switched_ = false;                   ///< libvirt paused the domain here for the switch
+  bool postcopy_asked_ = false;
+  std::optional<ArrivalReport> report_;
+  std::unique_ptr<Following> following_;
+  std::unique_ptr<boost::asio::steady_timer> follow_again_;
+  std::unique_ptr<boost::asio::steady_timer> progress_timer_;
+  std::shared_ptr<AgentLink> agent_;
+  std::uint64_t last_attempt_ = 0;
+  bool closing_ = false;
+  DepartureMachine machine_;  ///< last: destroyed first
+};
+
+}  // namespace rdmove

@@ -1,0 +1,229 @@
+// Steps of a departure that ask the host, the guest's agent and the partner.
+#include <fmt/format.h>
+#include <spdlog/spdlog.h>
+
+#include "coordinator/hypervisor/domain_xml.hpp"
+#include "coordinator/migration/departure_session.hpp"
+#include "coordinator/migration/plan_json.hpp"
+
+namespace rdmove {
+namespace {
+
+std::string describe(const std::vector<Holdout>& holdouts) {
+  std::string text;
+  for (const Holdout& holdout : holdouts) {
+    text += fmt::format("{}pid {} ({}) holds {}", text.empty() ? "" : ", ", holdout.pid, holdout.name, holdout.device);
+  }
+  return text;
+}
+
+/// All errors of a list as one sentence each, for a caller who has only one line.
+Error asError(const std::vector<Finding>& findings) {
+  Error error{ErrorCode::kRefused, "", "", ""};
+  for (const Finding& finding : findings) {
+    if (finding.severity != Severity::kError) continue;
+    error.cause += (error.cause.empty() ? "" : " ") + finding.sentence;
+    error.remedy += (error.remedy.empty() ? "" : " ") + finding.remedy;
+  }
+  return error;
+}
+
+/// The VFs of the plan that the live XML does not show.
+Result<std::vector<MovingVf>> missing(Hypervisor& hypervisor, const Plan& plan) {
+  const auto xml = hypervisor.xml(plan.uuid, XmlKind::kLive);
+  if (!xml) return tl::unexpected(xml.error());
+  std::vector<MovingVf> gone;
+  for (const MovingVf& vf : plan.vfs) {
+    const auto device = findDevice(*xml, vf.declaration.alias);
+    if (device) continue;
+    if (device.error().code != ErrorCode::kNotFound) return tl::unexpected(device.error());
+    gone.push_back(vf);
+  }
+  return gone;
+}
+
+}  // namespace
+
+void DepartureSession::examine(Attempt attempt) {
+  offload<Examination>(
+      [this, request = plan_] { return Result<Examination>(examiner_.examine(request)); },
+      [this, attempt](Result<Examination> result) {
+        if (!result) return answer(Step::kExamine, attempt, tl::unexpected(result.error()));
+        if (!result->plan) return answer(Step::kExamine, attempt, tl::unexpected(asError(result->findings)));
+        for (const Finding& finding : result->findings) {
+          if (finding.severity == Severity::kWarning) note(finding.sentence + " " + finding.remedy);
+        }
+        plan_ = *result->plan;
+        source_vfs_ = result->source_vfs;
+        if (auto written = services_.journal.setPlan(record_.id, record_.role, toJson(plan_)); !written) {
+          return answer(Step::kExamine, attempt, written);
+        }
+        for (const auto& [alias, vf] : source_vfs_) remember("source-vf:" + alias.str(), vf.str());
+        answer(Step::kExamine, attempt, {});
+      });
+}
+
+void DepartureSession::reserve(Attempt attempt) {
+  offload<std::vector<LeasedVf>>(
+      [this, plan = plan_]() -> Result<std::vector<LeasedVf>> {
+        const auto partner = services_.partners.find(plan.destination);
+        if (!partner) return tl::unexpected(partner.error());
+        return (*partner)->reserve(plan, services_.config.timeouts.lease_hold);
+      },
+      [this, attempt](Result<std::vector<LeasedVf>> result) {
+        if (!result) return answer(Step::kReserve, attempt, tl::unexpected(result.error()));
+        leases_ = *result;
+        remember("leases", leasesToJson(leases_));
+        follow();
+        answer(Step::kReserve, attempt, {});
+      });
+}
+
+void DepartureSession::prepareGuest(Attempt attempt) {
+  agent()->prepare(record_.id, agentDevices(), plan_.options.prepare_deadline, plan_.options.force,
+                   [this, weak = weak_from_this(), attempt](Result<PrepareOutcome> result) {
+                     const auto self = weak.lock();
+                     if (!self) return;
+                     if (!result) return answer(Step::kPrepareGuest, attempt, tl::unexpected(result.error()));
+                     if (!result->holdouts.empty()) {
+                       return answer(Step::kPrepareGuest, attempt,
+                                     failure(ErrorCode::kHoldouts, "prepare " + plan_.domain,
+                                             describe(result->holdouts) + " and does not let go",
+                                             "End it, or let it register with the guest agent; --force goes on anyway."));
+                     }
+                     note(fmt::format("{} applications let go", result->applications));
+                     answer(Step::kPrepareGuest, attempt, {});
+                   });
+}
+
+void DepartureSession::unplug(Attempt attempt) {
+  unplug_attempt_ = attempt;
+  leaving_.clear();
+  for (const MovingVf& vf : plan_.vfs) leaving_.insert(vf.declaration.alias);
+  offload<void>(
+      [this, plan = plan_]() -> Result<void> {
+        for (const MovingVf& vf : plan.vfs) {
+          const auto asked = services_.hypervisor.detach(plan.uuid, vf.declaration.alias);
+          // Gone already, or asked before a restart: both are what we want.
+          if (!asked && asked.error().code != ErrorCode::kNotFound && asked.error().code != ErrorCode::kConflict) {
+            return asked;
+          }
+        }
+        return {};
+      },
+      [this, attempt](Result<void> result) {
+        if (!result && unplug_attempt_ == attempt) {
+          unplug_attempt_.reset();
+          return answer(Step::kUnplug, attempt, result);
+        }
+        lookWhetherRemoved();
+      });
+}
+
+void DepartureSession::onDeviceRemoved(const DeviceAlias& alias) {
+  if (!unplug_attempt_ || leaving_.count(alias) == 0) return;
+  note("removed: " + alias.str());
+  lookWhetherRemoved();
+}
+
+void DepartureSession::onDeviceRemovalFailed(const DeviceAlias& alias) {
+  if (!unplug_attempt_ || leaving_.count(alias) == 0) return;
+  const Attempt attempt = *unplug_attempt_;
+  unplug_attempt_.reset();
+  answer(Step::kUnplug, attempt,
+         failure(ErrorCode::kRefused, "unplug " + alias.str() + " from " + plan_.domain,
+                 "the guest refused to give the device up", "Look at the guest's kernel log, then try again."));
+}
+
+void DepartureSession::lookWhetherRemoved() {
+  if (!unplug_attempt_) return;
+  offload<std::vector<MovingVf>>(
+      [this, plan = plan_] { return missing(services_.hypervisor, plan); },
+      [this, attempt = *unplug_attempt_](Result<std::vector<MovingVf>> gone) {
+        if (!gone || unplug_attempt_ != attempt) return;  // the next event or reconnect asks again
+        for (const MovingVf& vf : *gone) leaving_.erase(vf.declaration.alias);
+        if (!leaving_.empty()) return;
+        unplug_attempt_.reset();
+        answer(Step::kUnplug, attempt, {});
+      });
+}
+
+void DepartureSession::takeIdentity(Attempt attempt) {
+  inWorker(Step::kTakeIdentity, attempt, [this, plan = plan_, vfs = source_vfs_]() -> Result<void> {
+    for (const MovingVf& vf : plan.vfs) {
+      const auto where = vfs.find(vf.declaration.alias);
+      if (where == vfs.end()) continue;
+      if (auto taken = services_.fabric.takeIdentity(where->second, vf.declaration.identity); !taken) return taken;
+    }
+    return {};
+  });
+}
+
+void DepartureSession::announceRelease(Attempt attempt) {
+  inWorker(Step::kAnnounceRelease, attempt, [this, plan = plan_]() -> Result<void> {
+    const auto partner = services_.partners.find(plan.destination);
+    if (!partner) return tl::unexpected(partner.error());
+    return (*partner)->releaseIdentity(plan.id);
+  });
+}
+
+void DepartureSession::replug(Attempt attempt) {
+  inWorker(Step::kReplug, attempt, [this, plan = plan_, vfs = source_vfs_]() -> Result<void> {
+    const auto gone = missing(services_.hypervisor, plan);
+    if (!gone) return tl::unexpected(gone.error());
+    for (const MovingVf& vf : *gone) {
+      const auto where = vfs.find(vf.declaration.alias);
+      if (where == vfs.end()) {
+        return failure(ErrorCode::kInternal, "put " + vf.declaration.alias.str() + " back",
+                       "the journal does not say which VF it had", "Attach it by hand.");
+      }
+      const auto element = services_.fabric.bind(where->second, vf);
+      if (!element) return tl::unexpected(element.error());
+      if (auto attached = services_.hypervisor.attach(plan.uuid, *element); !attached) return attached;
+    }
+    return {};
+  });
+}
+
+void DepartureSession::restoreGuest(Attempt attempt) {
+  agent()->restore(record_.id, agentDevices(), services_.config.timeouts.restore,
+                   [this, weak = weak_from_this(), attempt](Result<RestoreOutcome> result) {
+                     const auto self = weak.lock();
+                     if (!self) return;
+                     if (!result) return answer(Step::kRestoreGuest, attempt, tl::unexpected(result.error()));
+                     answer(Step::kRestoreGuest, attempt, {});
+                   });
+}
+
+void DepartureSession::nameHoldouts() {
+  agent()->holdouts(services_.config.timeouts.agent, [this, weak = weak_from_this()](
+                                                         Result<std::vector<Holdout>> result) {
+    const auto self = weak.lock();
+    if (!self || !result || result->empty() || record_.outcome != Outcome::kDegraded) return;
+    const Error named{ErrorCode::kHoldouts, "take the RDMA device out of " + plan_.domain,
+                      describe(*result) + " and does not let go",
+                      "End it in the guest; the rest happens by itself."};
+    blame_ = named.sentence();
+    sayDegraded(named);
+  });
+}
+
+void DepartureSession::withdraw(Attempt attempt) {
+  if (leases_.empty() && record_.phase == "Refusing" && plan_.vfs.empty()) {
+    return later([this, attempt] { answer(Step::kWithdraw, attempt, {}); });  // the partner never heard of it
+  }
+  inWorker(Step::kWithdraw, attempt, [this, plan = plan_]() -> Result<void> {
+    const auto partner = services_.partners.find(plan.destination);
+    if (!partner) return tl::unexpected(partner.error());
+    const auto answered = (*partner)->withdraw(plan.id, true);
+    if (!answered) return tl::unexpected(answered.error());
+    if (answered->running_there) {
+      return failure(ErrorCode::kConflict, "take the reservation back",
+                     plan.destination.str() + " says that the domain runs there (" + answered->state + ")",
+                     "Stop the copy that should not run, then look at both hosts with virsh list.");
+    }
+    return {};
+  });
+}
+
+}  // namespace rdmove

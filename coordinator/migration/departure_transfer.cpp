@@ -1,0 +1,255 @@
+// libvirt's migration, started or adopted; who runs the domain when it failed; and the arrival's progress.
+#include <fmt/format.h>
+#include <spdlog/spdlog.h>
+
+#include "coordinator/hypervisor/domain_xml.hpp"
+#include "coordinator/migration/departure_session.hpp"
+
+namespace rdmove {
+namespace {
+
+constexpr std::chrono::milliseconds kProgressInterval{1000};
+constexpr std::chrono::milliseconds kFollowAgain{500};
+
+/// The inactive definition with each moving device bound to the VF that the partner leased: without it libvirt
+/// copies this host's VF into the destination's definition, which fails at the next boot there.
+Result<std::optional<std::string>> persistXml(Hypervisor& hypervisor, const Plan& plan,
+                                              const std::vector<LeasedVf>& leases) {
+  if (!plan.persistent) return std::optional<std::string>();
+  auto xml = hypervisor.xml(plan.uuid, XmlKind::kInactive);
+  if (!xml) return tl::unexpected(xml.error());
+  std::string text = std::move(*xml);
+  for (const LeasedVf& lease : leases) {
+    auto replaced = replaceDevice(text, lease.alias, lease.device_xml);
+    if (!replaced) return tl::unexpected(replaced.error());
+    text = std::move(*replaced);
+  }
+  return std::optional<std::string>(std::move(text));
+}
+
+}  // namespace
+
+void DepartureSession::transfer(Attempt attempt) {
+  transfer_attempt_ = attempt;
+  if (transfer_started_) return adoptTransfer();
+  transfer_started_ = true;
+  if (auto written = services_.journal.setFact(record_.id, record_.role, "transfer-started", "yes"); !written) {
+    return later([this, written] { transferEnded(written); });
+  }
+  startTransfer();
+}
+
+void DepartureSession::startTransfer() {
+  transfer_running_ = true;
+  watchProgress();
+  offload<void>(
+      [this, plan = plan_, leases = leases_, partner = partnerConfig()]() -> Result<void> {
+        auto persist = persistXml(services_.hypervisor, plan, leases);
+        if (!persist) return tl::unexpected(persist.error());
+        MigrationRequest request;
+        request.domain = plan.uuid;
+        request.destination_uri = partner.libvirt_uri;
+        request.migration_uri = plan.options.migrate_uri;
+        if (!request.migration_uri && !partner.migration_uri.empty()) request.migration_uri = partner.migration_uri;
+        request.persist_xml = std::move(*persist);
+        request.persistent = plan.persistent;
+        request.postcopy = plan.options.postcopy;
+        request.auto_converge = plan.options.auto_converge;
+        request.copy_storage_all = plan.options.copy_storage_all;
+        request.tls = plan.options.tls || partner.stream_tls;
+        request.bandwidth_mib = plan.options.bandwidth_mib;
+        request.parallel_connections = plan.options.parallel_connections;
+        return services_.hypervisor.migrate(request);
+      },
+      [this](Result<void> result) {
+        transfer_running_ = false;
+        note(result ? "libvirt's migrate call returned" : "libvirt's migrate call failed: " + result.error().sentence());
+        transferEnded(std::move(result));
+      });
+}
+
+/// A restarted daemon finds the job that its predecessor started: it runs on, or has ended one way or the other.
+void DepartureSession::adoptTransfer() {
+  adopting_ = true;
+  offload<DomainStatus>(
+      [this, uuid = plan_.uuid] { return services_.hypervisor.find(uuid.str()); },
+      [this](Result<DomainStatus> status) {
+        if (!adopting_ || transfer_over_) return;
+        if (!status && status.error().code != ErrorCode::kNotFound) return;  // asked again on reconnect
+        const DomainState state = status ? status->state : DomainState::kAbsent;
+        if (state == DomainState::kAbsent || state == DomainState::kShutOff) return transferEnded({});
+        if (status->migration_job) {
+          note("adopted libvirt's running job");
+          return watchProgress();
+        }
+        transferEnded(failure(ErrorCode::kUnavailable, "migrate " + plan_.domain,
+                              "libvirt's job ended and the domain is still here (" + status->state_text + ")"));
+      });
+}
+
+void DepartureSession::transferEnded(Result<void> result) {
+  if (transfer_over_) return;
+  transfer_over_ = true;
+  adopting_ = false;
+  progress_timer_.reset();
+  if (transfer_attempt_) {
+    const Attempt attempt = *transfer_attempt_;
+    transfer_attempt_.reset();
+    answer(Step::kTransfer, attempt, std::move(result));
+  }
+  checkArrival();
+}
+
+void DepartureSession::watchProgress() {
+  progress_timer_ = std::make_unique<boost::asio::steady_timer>(services_.loop, kProgressInterval);
+  progress_timer_->async_wait([this, weak = weak_from_this()](const boost::system::error_code& error) {
+    const auto self = weak.lock();
+    if (error || !self || transfer_over_) return;
+    onMigrationIteration(0);
+    watchProgress();
+  });
+}
+
+void DepartureSession::onMigrationIteration(int iteration) {
+  if (!transfer_started_ || transfer_over_) return;
+  const bool switch_now = plan_.options.postcopy && iteration >= 2 && !postcopy_asked_;
+  if (switch_now) postcopy_asked_ = true;
+  offload<JobProgress>(
+      [this, uuid = plan_.uuid, switch_now]() -> Result<JobProgress> {
+        if (switch_now) {
+          if (auto started = services_.hypervisor.startPostcopy(uuid); !started) return tl::unexpected(started.error());
+        }
+        return services_.hypervisor.progress(uuid);
+      },
+      [this](Result<JobProgress> progress) {
+        if (!progress) return spdlog::debug("migration={} progress: {}", record_.id.str(), progress.error().sentence());
+        if (!progress->active || transfer_over_) return;
+        progress_ = *progress;
+        publish("");
+        // A job adopted while it was ending gives no event any more: the job's absence is the word then.
+      });
+  if (adopting_ && iteration == 0) adoptTransfer();
+}
+
+/// Never switched: only this host can run it. Switched: only the partner's durable word decides (DESIGN §3).
+void DepartureSession::settle(Attempt attempt) {
+  struct Verdict {
+    bool arrived = false;
+  };
+  offload<Verdict>(
+      [this, plan = plan_, switched = switched_]() -> Result<Verdict> {
+        auto status = services_.hypervisor.find(plan.uuid.str());
+        if (!status && status.error().code != ErrorCode::kNotFound) return tl::unexpected(status.error());
+        const DomainState state = status ? status->state : DomainState::kAbsent;
+        if (status && status->migration_job) {
+          return failure(ErrorCode::kConflict, "settle who runs " + plan.domain, "libvirt's job has not ended");
+        }
+        if (state == DomainState::kRunning && !switched) return Verdict{};
+
+        const auto partner = services_.partners.find(plan.destination);
+        if (!partner) return tl::unexpected(partner.error());
+        const auto answered = (*partner)->withdraw(plan.id, false);
+        if (!answered) {
+          // libvirt resumes the source after its keepalive, even when the destination runs: never both.
+          if (state == DomainState::kRunning) {
+            if (auto paused = services_.hypervisor.suspend(plan.uuid); !paused) return tl::unexpected(paused.error());
+          }
+          return failure(ErrorCode::kUnavailable, "settle who runs " + plan.domain,
+                         plan.destination.str() + " does not answer, and the switch had begun, so it may run there",
+                         "The domain is paused here. Bring " + plan.destination.str() +
+                             " back; or, if it is certainly dead, type: virsh resume " + plan.domain);
+        }
+        if (answered->running_there) {
+          if (state == DomainState::kRunning || state == DomainState::kPaused ||
+              state == DomainState::kPausedByMigration) {
+            if (auto gone = services_.hypervisor.destroy(plan.uuid); !gone) return tl::unexpected(gone.error());
+          }
+          return Verdict{true};
+        }
+        if (state == DomainState::kAbsent || state == DomainState::kShutOff) {
+          return failure(ErrorCode::kNotFound, "settle who runs " + plan.domain, "it runs on neither host",
+                         "Start it again where its definition is.");
+        }
+        if (state != DomainState::kRunning) {
+          if (auto resumed = services_.hypervisor.resume(plan.uuid); !resumed) return tl::unexpected(resumed.error());
+        }
+        return Verdict{};
+      },
+      [this, attempt](Result<Verdict> verdict) {
+        if (!verdict) return answer(Step::kSettle, attempt, tl::unexpected(verdict.error()));
+        if (verdict->arrived) return machine_.process(DomainArrived());
+        answer(Step::kSettle, attempt, {});
+      });
+}
+
+void DepartureSession::awaitArrival(Attempt attempt) {
+  arrival_attempt_ = attempt;
+  agent_.reset();  // the port is the destination's now
+  if (!following_) follow();
+  // After a restart, or when the call ended with an error past the switch, look at what is.
+  if (!transfer_over_ && !transfer_running_) adoptTransfer();
+  later([this] { checkArrival(); });
+}
+
+void DepartureSession::checkArrival() {
+  if (!arrival_attempt_ || !report_) return;
+  if (report_->outcome == Outcome::kDegraded) {
+    return sayDegraded(Error{ErrorCode::kUnavailable, "bring the RDMA device back on " + plan_.destination.str(),
+                             report_->error, "It is tried again by itself; see rdmove show on that host."});
+  }
+  if (isFinished(report_->outcome) && report_->outcome != Outcome::kCompleted) {
+    return sayDegraded(Error{ErrorCode::kUnavailable, "finish on " + plan_.destination.str(),
+                             "the arrival ended as " + std::string(toString(report_->outcome)) + ": " + report_->error, ""});
+  }
+  if (report_->outcome != Outcome::kCompleted || !transfer_over_) return;
+  const Attempt attempt = *arrival_attempt_;
+  arrival_attempt_.reset();
+  answer(Step::kAwaitArrival, attempt, {});
+}
+
+/// A bridge slot has nothing to give back, and libvirt returns a managed VF to its driver. What is looked at is the
+/// domain: a copy that libvirt left paused here (its daemon died at the switch) must never be resumed.
+void DepartureSession::returnVf(Attempt attempt) {
+  inWorker(Step::kReturnVf, attempt, [this, uuid = plan_.uuid]() -> Result<void> {
+    const auto status = services_.hypervisor.find(uuid.str());
+    if (!status) {
+      if (status.error().code == ErrorCode::kNotFound) return {};
+      return tl::unexpected(status.error());
+    }
+    if (status->state == DomainState::kAbsent || status->state == DomainState::kShutOff) return {};
+    return services_.hypervisor.destroy(uuid);
+  });
+}
+
+void DepartureSession::follow() {
+  const auto partner = services_.partners.find(plan_.destination);
+  if (!partner) return spdlog::error("migration={} {}", record_.id.str(), partner.error().sentence());
+  following_ = (*partner)->follow(
+      record_.id, [this, weak = weak_from_this()](ArrivalReport report) {
+        if (const auto self = weak.lock()) partnerReported(std::move(report));
+      },
+      [this, weak = weak_from_this()](const Error& error) {
+        const auto self = weak.lock();
+        if (!self || ended() || (report_ && isFinished(report_->outcome))) return;
+        spdlog::debug("migration={} follow: {}", record_.id.str(), error.sentence());
+        follow_again_ = std::make_unique<boost::asio::steady_timer>(services_.loop, kFollowAgain);
+        follow_again_->async_wait([this, weak](const boost::system::error_code& cancelled) {
+          const auto again = weak.lock();
+          if (!cancelled && again && !ended()) follow();
+        });
+      });
+}
+
+void DepartureSession::partnerReported(ArrivalReport report) {
+  if (ended()) return;
+  const bool news = !report_ || report_->phase != report.phase;
+  report_ = std::move(report);
+  if (auto kept = services_.journal.keepPartnerSteps(record_.id, record_.role, report_->steps); !kept) {
+    spdlog::error("migration={} journal: {}", record_.id.str(), kept.error().sentence());
+  }
+  if (news) publish(plan_.destination.str() + ": " + report_->phase);
+  if (report_->arrived && transfer_started_) machine_.process(DomainArrived());
+  checkArrival();
+}
+
+}  // namespace rdmove

@@ -1,0 +1,59 @@
+// The other host's coordinator, as the departure's session sees it. Calls block and are made from workers; each
+// is bounded by the configured time. The one real implementation speaks gRPC (service/partner_client.cpp).
+#pragma once
+
+#include <chrono>
+#include <functional>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "coordinator/base/result.hpp"
+#include "coordinator/journal/journal.hpp"
+#include "coordinator/migration/plan.hpp"
+#include "coordinator/preflight/finding.hpp"
+
+namespace rdmove {
+
+/// Where the arrival stands; told at each change.
+struct ArrivalReport {
+  std::string phase;
+  Outcome outcome = Outcome::kRunning;
+  std::string error;
+  bool arrived = false;  ///< the domain was resumed there: no way back
+  std::vector<StepRecord> steps;
+};
+
+struct WithdrawAnswer {
+  bool running_there = false;
+  std::string state;
+};
+
+/// Ends the stream when destroyed; nothing is called after that.
+class Following {
+ public:
+  virtual ~Following() = default;
+};
+
+class Partner {
+ public:
+  virtual ~Partner() = default;
+  /// kIncompatible when the partner speaks another version of the API; kConflict when it is this very host.
+  virtual Result<void> hello() = 0;
+  virtual Result<std::vector<Finding>> examine(const Plan& plan) = 0;
+  virtual Result<std::vector<LeasedVf>> reserve(const Plan& plan, std::chrono::milliseconds hold) = 0;
+  virtual Result<void> releaseIdentity(const MigrationId& id) = 0;
+  virtual Result<WithdrawAnswer> withdraw(const MigrationId& id, bool source_runs) = 0;
+  /// Both callbacks come on the loop thread. `broken` is called once, last; follow again then.
+  virtual std::unique_ptr<Following> follow(const MigrationId& id, std::function<void(ArrivalReport)> report,
+                                            std::function<void(Error)> broken) = 0;
+};
+
+class Partners {
+ public:
+  virtual ~Partners() = default;
+  /// kNotFound when the configuration does not name it.
+  virtual Result<Partner*> find(const HostName& name) = 0;
+};
+
+}  // namespace rdmove

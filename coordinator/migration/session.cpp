@@ -1,0 +1,113 @@
+#include "coordinator/migration/session.hpp"
+
+#include <spdlog/spdlog.h>
+#include <sys/types.h>
+#include <unistd.h>
+
+#include <csignal>
+#include <cstdlib>
+
+namespace rdmove {
+namespace {
+
+std::int64_t wallMicroseconds(const Clock& clock) {
+  return std::chrono::duration_cast<std::chrono::microseconds>(clock.now().wall.time_since_epoch()).count();
+}
+
+/// RDMOVE_STOP_AT="departure.Unplugging" stops this process (SIGSTOP) once, right after that phase's intent is
+/// journaled and before it acts: how the tests hit a window that is otherwise microseconds wide.
+void stopWhereTestsAsk(Role role, const std::string& phase) {
+  static std::string wanted = [] {
+    const char* text = std::getenv("RDMOVE_STOP_AT");
+    return std::string(text != nullptr ? text : "");
+  }();
+  if (wanted.empty() || wanted != std::string(toString(role)) + "." + phase) return;
+  wanted.clear();
+  spdlog::warn("stopping at {} as RDMOVE_STOP_AT asks", phase);
+  kill(getpid(), SIGSTOP);
+}
+
+}  // namespace
+
+Session::Session(Services& services, MigrationRecord record) : services_(services), record_(std::move(record)) {}
+
+void Session::enterPhase(const std::string& phase) {
+  const auto written = services_.journal.enter(record_.id, record_.role, phase);
+  intent_journaled_ = written.has_value();
+  if (!written) {
+    spdlog::error("migration={} phase={} journal: {}", record_.id.str(), phase, written.error().sentence());
+  }
+  record_.phase = phase;
+  record_.updated_us = wallMicroseconds(services_.clock);
+  spdlog::info("migration={} phase={} role={} domain={}", record_.id.str(), phase, toString(record_.role),
+               record_.domain);
+  publish("");
+  stopWhereTestsAsk(record_.role, phase);
+}
+
+void Session::leavePhase(const std::string& phase, bool failed) {
+  const auto mark = failed ? StepMark::kFailed : StepMark::kDone;
+  if (const auto written = services_.journal.mark(record_.id, record_.role, phase, mark, ""); !written) {
+    spdlog::error("migration={} phase={} journal: {}", record_.id.str(), phase, written.error().sentence());
+  }
+}
+
+TimerId Session::armTimer(std::chrono::milliseconds after) {
+  const TimerId id{++last_timer_};
+  auto timer = std::make_unique<boost::asio::steady_timer>(services_.loop, after);
+  timer->async_wait([weak = weak_from_this(), id](const boost::system::error_code& error) {
+    const auto self = weak.lock();
+    if (error || !self || self->timers_.erase(id) == 0) return;
+    self->timerPassed(id);
+  });
+  timers_.emplace(id, std::move(timer));
+  return id;
+}
+
+void Session::disarmTimer(TimerId timer) { timers_.erase(timer); }
+
+void Session::keepBlame(const Error& error) {
+  spdlog::warn("migration={} phase={} failed: {}", record_.id.str(), record_.phase, error.sentence());
+  note(error.sentence());
+  if (blame_.empty()) blame_ = error.sentence();
+}
+
+void Session::sayDegraded(const Error& error) {
+  const std::string sentence = error.sentence();
+  if (record_.outcome == Outcome::kDegraded && record_.error == sentence) return;
+  spdlog::error("migration={} phase={} degraded: {}", record_.id.str(), record_.phase, sentence);
+  record_.outcome = Outcome::kDegraded;
+  record_.error = sentence;
+  if (const auto written = services_.journal.finish(record_.id, record_.role, Outcome::kDegraded, sentence); !written) {
+    spdlog::error("migration={} journal: {}", record_.id.str(), written.error().sentence());
+  }
+  publish(sentence);
+}
+
+void Session::finish(Outcome outcome, const std::string& message) {
+  record_.outcome = outcome;
+  record_.error = outcome == Outcome::kCompleted ? std::string() : blame_;
+  if (const auto written = services_.journal.finish(record_.id, record_.role, outcome, record_.error); !written) {
+    spdlog::error("migration={} journal: {}", record_.id.str(), written.error().sentence());
+  }
+  spdlog::info("migration={} phase={} outcome={}", record_.id.str(), record_.phase, toString(outcome));
+  publish(record_.error.empty() ? message : record_.error);
+}
+
+void Session::note(const std::string& text) {
+  if (const auto written =
+          services_.journal.mark(record_.id, record_.role, record_.phase, StepMark::kNote, text);
+      !written) {
+    spdlog::error("migration={} journal: {}", record_.id.str(), written.error().sentence());
+  }
+}
+
+void Session::publish(const std::string& message) { services_.bulletin.publish({record_, progress_, message}); }
+
+void Session::later(std::function<void()> what) {
+  boost::asio::post(services_.loop, [weak = weak_from_this(), what = std::move(what)] {
+    if (const auto self = weak.lock()) what();
+  });
+}
+
+}  // namespace rdmove

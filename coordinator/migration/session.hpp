@@ -1,0 +1,109 @@
+// A session is one migration on one host: it owns the machine's memory (plan, leases, links) and does what the
+// machine asks, in workers, handing results back as events. This base keeps journal, timeline, timers and
+// listeners; DepartureSession and ArrivalSession know the steps. Loop thread only, unless said otherwise.
+#pragma once
+
+#include <boost/asio/io_context.hpp>
+#include <boost/asio/post.hpp>
+#include <boost/asio/steady_timer.hpp>
+#include <boost/asio/thread_pool.hpp>
+#include <functional>
+#include <map>
+#include <memory>
+#include <string>
+
+#include "coordinator/agentlink/agent_link.hpp"
+#include "coordinator/base/clock.hpp"
+#include "coordinator/fabric/fabric.hpp"
+#include "coordinator/hypervisor/hypervisor.hpp"
+#include "coordinator/journal/journal.hpp"
+#include "coordinator/migration/agent_desk.hpp"
+#include "coordinator/migration/bulletin.hpp"
+#include "coordinator/migration/machine.hpp"
+#include "coordinator/migration/partner.hpp"
+#include "coordinator/service/config.hpp"
+
+namespace rdmove {
+
+/// All that a session works with; owned by the daemon, which outlives its sessions.
+struct Services {
+  boost::asio::io_context& loop;
+  boost::asio::thread_pool& workers;
+  Hypervisor& hypervisor;
+  Fabric& fabric;
+  Journal& journal;
+  AgentDesk& agents;
+  Partners& partners;
+  Bulletin& bulletin;
+  const Clock& clock;
+  const Config& config;
+};
+
+class Session : public std::enable_shared_from_this<Session> {
+ public:
+  Session(Services& services, MigrationRecord record);
+  virtual ~Session() = default;
+
+  const MigrationRecord& record() const { return record_; }
+  virtual bool ended() const = 0;
+
+  virtual void onLifecycle(Lifecycle, LifecycleDetail) {}
+  virtual void onDeviceRemoved(const DeviceAlias&) {}
+  virtual void onDeviceRemovalFailed(const DeviceAlias&) {}
+  virtual void onMigrationIteration(int) {}
+  /// Events may have been missed: look again.
+  virtual void onReconnected() {}
+
+ protected:
+  // What both machines' actions have in common; the derived classes forward to these.
+  void enterPhase(const std::string& phase);
+  void leavePhase(const std::string& phase, bool failed);
+  TimerId armTimer(std::chrono::milliseconds after);
+  void disarmTimer(TimerId timer);
+  void keepBlame(const Error& error);
+  void sayDegraded(const Error& error);
+  /// `message` is what the operator is told at a good end; a bad one tells the blame.
+  void finish(Outcome outcome, const std::string& message);
+  void note(const std::string& text);
+  void publish(const std::string& message);
+  /// The journal refused the phase's intent: before the point of no return nothing may be done then.
+  bool intentJournaled() const { return intent_journaled_; }
+
+  virtual void timerPassed(TimerId timer) = 0;
+
+  /// Runs `work` in a worker and `then` on the loop, unless the session is gone or the daemon stops.
+  template <class T>
+  void offload(std::function<Result<T>()> work, std::function<void(Result<T>)> then) {
+    boost::asio::post(services_.workers, [weak = weak_from_this(), &loop = services_.loop, work = std::move(work),
+                                          then = std::move(then)] {
+      Result<T> result = guarded<T>(work);
+      boost::asio::post(loop, [weak, then, result = std::move(result)]() mutable {
+        if (const auto self = weak.lock()) then(std::move(result));
+      });
+    });
+  }
+
+  /// Runs `what` on the loop, later, if the session is still there.
+  void later(std::function<void()> what);
+
+  Services& services_;
+  MigrationRecord record_;
+  JobProgress progress_;
+  std::string blame_;  ///< the first cause, as a sentence
+
+ private:
+  template <class T>
+  static Result<T> guarded(const std::function<Result<T>()>& work) {
+    try {
+      return work();
+    } catch (const std::exception& error) {
+      return failure(ErrorCode::kInternal, "do a step", error.what());
+    }
+  }
+
+  std::map<TimerId, std::unique_ptr<boost::asio::steady_timer>> timers_;
+  std::uint64_t last_timer_ = 0;
+  bool intent_journaled_ = true;
+};
+
+}  // namespace rdmove

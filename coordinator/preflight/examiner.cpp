@@ -1,0 +1,259 @@
+#include "coordinator/preflight/examiner.hpp"
+
+#include <boost/asio/io_context.hpp>
+#include <boost/asio/post.hpp>
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <future>
+
+#include "coordinator/fabric/fabric.hpp"
+#include "coordinator/fabric/free_vfs.hpp"
+#include "coordinator/hypervisor/domain_xml.hpp"
+#include "coordinator/hypervisor/hypervisor.hpp"
+#include "coordinator/hypervisor/metadata.hpp"
+#include "coordinator/migration/partner.hpp"
+#include "coordinator/preflight/occupancy.hpp"
+#include "coordinator/service/config.hpp"
+
+namespace rdmove {
+
+/// One examination in the making.
+struct Examiner::Look {
+  const Config& config;
+  Examination result;
+  Plan plan;
+  DomainStatus status;
+  std::string live_xml;
+  bool domain_fits = false;
+
+  void add(Severity severity, std::string code, std::string sentence, std::string remedy = {}) {
+    result.findings.push_back({severity, std::move(code), std::move(sentence), std::move(remedy), config.host.str()});
+  }
+  void error(std::string code, std::string sentence, std::string remedy) {
+    add(Severity::kError, std::move(code), std::move(sentence), std::move(remedy));
+  }
+  void fail(std::string code, const Error& why) {
+    add(Severity::kError, std::move(code), why.cause.empty() ? why.sentence() : why.cause + ".", why.remedy);
+  }
+};
+
+Examiner::Examiner(boost::asio::io_context& loop, Hypervisor& hypervisor, Fabric& fabric, Partners& partners,
+                   AgentDesk& agents, const Config& config)
+    : loop_(loop), hypervisor_(hypervisor), fabric_(fabric), partners_(partners), agents_(agents), config_(config) {}
+
+Examination Examiner::examine(const Plan& request) {
+  Look look{config_, {}, request, {}, {}, false};
+  lookAtDomain(look);
+  askPartner(look);
+  if (!anyError(look.result.findings)) look.result.plan = look.plan;
+  return std::move(look.result);
+}
+
+std::vector<Finding> Examiner::examineDomain(const Plan& request) {
+  Look look{config_, {}, request, {}, {}, false};
+  lookAtDomain(look);
+  return std::move(look.result.findings);
+}
+
+void Examiner::lookAtDomain(Look& look) {
+  look.plan.source = config_.host;
+  findDomain(look);
+  if (look.domain_fits) readDeclaration(look);
+  if (look.domain_fits && !anyError(look.result.findings)) askAgent(look);
+}
+
+void Examiner::findDomain(Look& look) {
+  auto status = hypervisor_.find(look.plan.domain);
+  if (!status) {
+    if (status.error().code == ErrorCode::kNotFound) {
+      return look.error("no-such-domain", fmt::format("There is no domain {} on {}.", look.plan.domain, config_.host.str()),
+                        "See virsh list --all for the names on this host.");
+    }
+    return look.fail("libvirt", status.error());
+  }
+  look.status = *status;
+  look.plan.domain = status->name;
+  look.plan.uuid = status->uuid;
+  look.plan.persistent = status->persistent;
+  if (status->state != DomainState::kRunning) {
+    return look.error("not-running", fmt::format("{} is not running ({}).", status->name, status->state_text),
+                      "Only a running domain is migrated with its RDMA; start or resume it first.");
+  }
+  if (status->migration_job) {
+    return look.error("job-running", fmt::format("{} has a migration job already.", status->name),
+                      "Wait for it, or end it with virsh domjobabort.");
+  }
+  look.domain_fits = true;
+}
+
+void Examiner::readDeclaration(Look& look) {
+  const auto element = hypervisor_.metadata(look.status.uuid, XmlKind::kLive);
+  if (!element) return look.fail("metadata", element.error());
+  if (!*element) {
+    return look.error("no-metadata", fmt::format("{} has no rdma metadata.", look.status.name),
+                      fmt::format("Say which of its devices move: rdmove define {} --vf alias=ua-rdma0,pool=POOL.",
+                                  look.status.name));
+  }
+  const auto declaration = parseDeclaration(**element);
+  if (!declaration) return look.fail("bad-metadata", declaration.error());
+  auto xml = hypervisor_.xml(look.status.uuid, XmlKind::kLive);
+  if (!xml) return look.fail("libvirt", xml.error());
+  look.live_xml = std::move(*xml);
+  look.plan.vfs.clear();
+  for (const VfDeclaration& vf : declaration->vfs) findDevice(look, vf);
+}
+
+void Examiner::findDevice(Look& look, const VfDeclaration& vf) {
+  if (!fabric_.hasPool(vf.pool)) {
+    return look.error("no-pool", fmt::format("Pool {} of device {} is not configured on {}.", vf.pool.str(),
+                                             vf.alias.str(), config_.host.str()),
+                      "Add it to /etc/rdmove/rdmoved.toml, or correct the metadata with rdmove define.");
+  }
+  const auto device = rdmove::findDevice(look.live_xml, vf.alias);
+  if (!device) {
+    return look.error("no-device", fmt::format("{} has no device with alias {}.", look.status.name, vf.alias.str()),
+                      "Give the device a user alias (<alias name='ua-...'/>), or correct the metadata with rdmove define.");
+  }
+  if (vf.identity.mac && device->mac && *vf.identity.mac != *device->mac) {
+    return look.error("wrong-mac", fmt::format("Device {} has MAC {}, the metadata says {}.", vf.alias.str(),
+                                               device->mac->str(), vf.identity.mac->str()),
+                      "Correct the one that is wrong; rdmove define writes the metadata.");
+  }
+  const auto portable = portableDevice(device->element);
+  if (!portable) return look.fail("bad-device", portable.error());
+  const auto where = fabric_.locate(vf.pool, device->element);
+  if (!where) return look.fail("not-in-pool", where.error());
+  MovingVf moving{vf, *portable};
+  if (!moving.declaration.identity.mac) moving.declaration.identity.mac = device->mac;
+  look.plan.vfs.push_back(std::move(moving));
+  look.result.source_vfs[vf.alias] = *where;
+}
+
+void Examiner::askAgent(Look& look) {
+  const auto promise = std::make_shared<std::promise<Result<std::string>>>();
+  auto answer = promise->get_future();
+  // The link is made and dropped on the loop; it lives until the answer is here, or the departure keeps it on.
+  const auto link = std::make_shared<std::shared_ptr<AgentLink>>();
+  boost::asio::post(loop_, [this, promise, link, uuid = look.status.uuid] {
+    *link = agents_.link(uuid);
+    (*link)->query("status", config_.timeouts.agent, [promise](Result<std::string> r) { promise->set_value(std::move(r)); });
+  });
+  const auto grace = config_.timeouts.agent + std::chrono::seconds(2);
+  const bool answered = answer.wait_for(grace) == std::future_status::ready;
+  Result<std::string> result =
+      answered ? answer.get() : failure(ErrorCode::kTimeout, "ask the agent", "it does not answer");
+  boost::asio::post(loop_, [link] { link->reset(); });
+  if (!result) {
+    look.error("no-agent", fmt::format("The guest agent of {} does not answer: {}", look.status.name, result.error().sentence()),
+               "Install and start rdmove-agent in the guest, and give the domain the channel org.rdmove.agent.0.");
+  }
+}
+
+void Examiner::askPartner(Look& look) {
+  const HostName& name = look.plan.destination;
+  if (name == config_.host) {
+    return look.error("same-host", fmt::format("{} is this host.", name.str()), "Name another host as the destination.");
+  }
+  const auto partner = partners_.find(name);
+  if (!partner) return look.fail("no-partner", partner.error());
+  if (const auto hello = (*partner)->hello(); !hello) {
+    const bool old = hello.error().code == ErrorCode::kIncompatible;
+    return look.fail(old ? "partner-version" : "partner-silent", hello.error());
+  }
+  if (look.plan.vfs.empty()) return;  // the reasons are named already
+  const auto config = config_.partners.find(name);
+  for (const MovingVf& vf : look.plan.vfs) {
+    const auto& pools = config->second.pools;
+    if (std::find(pools.begin(), pools.end(), vf.declaration.pool) == pools.end()) {
+      look.error("pool-not-shared", fmt::format("Partner {} has no pool {}.", name.str(), vf.declaration.pool.str()),
+                 fmt::format("Add it to pools of [partners.{}] if it is the same fabric.", name.str()));
+    }
+  }
+  auto findings = (*partner)->examine(look.plan);
+  if (!findings) return look.fail("partner-silent", findings.error());
+  for (Finding& finding : *findings) look.result.findings.push_back(std::move(finding));
+}
+
+std::vector<Finding> Examiner::examineArrival(const Plan& plan, const HostName& source,
+                                              const std::vector<VfName>& leased_vfs) {
+  Look look{config_, {}, plan, {}, {}, false};
+  const auto partner = config_.partners.find(source);
+  if (partner == config_.partners.end()) {
+    look.error("unknown-source", fmt::format("{} does not know the host {}.", config_.host.str(), source.str()),
+               fmt::format("Add [partners.{}] to rdmoved.toml on {}.", source.str(), config_.host.str()));
+    return std::move(look.result.findings);
+  }
+  if (auto here = hypervisor_.find(plan.uuid.str()); here && here->state != DomainState::kShutOff) {
+    look.error("domain-there", fmt::format("{} exists on {} already ({}).", plan.domain, config_.host.str(), here->state_text),
+               "Two copies of one domain must not be; remove the one that should not be there.");
+  } else if (!here && here.error().code != ErrorCode::kNotFound) {
+    look.fail("libvirt", here.error());
+  }
+  const auto all = fabric_.vfs();
+  if (!all) {
+    look.fail("fabric", all.error());
+    return std::move(look.result.findings);
+  }
+  const auto occupied = occupants(hypervisor_, fabric_);
+  if (!occupied) {
+    look.fail("libvirt", occupied.error());
+    return std::move(look.result.findings);
+  }
+  std::set<VfName> taken = names(*occupied);
+  taken.insert(leased_vfs.begin(), leased_vfs.end());
+  std::map<PoolName, std::size_t> wanted;
+  for (const MovingVf& vf : plan.vfs) ++wanted[vf.declaration.pool];
+  for (const auto& [pool, count] : wanted) {
+    const auto& allowed = partner->second.pools;
+    if (!fabric_.hasPool(pool) || std::find(allowed.begin(), allowed.end(), pool) == allowed.end()) {
+      look.error("no-pool-there", fmt::format("{} has no pool {} for VMs of {}.", config_.host.str(), pool.str(), source.str()),
+                 fmt::format("Configure it on {} ([pools.{}], and pools of [partners.{}]), if it reaches the same fabric.",
+                             config_.host.str(), pool.str(), source.str()));
+      continue;
+    }
+    const std::size_t free = freeVfs(*all, pool, taken).size();
+    if (free < count) {
+      look.error("no-free-vf", fmt::format("Pool {} on {} has {} free VFs, {} are needed.", pool.str(), config_.host.str(),
+                                           free, count),
+                 "Free one there (rdmove vf list), or choose another destination.");
+    }
+  }
+  return std::move(look.result.findings);
+}
+
+std::vector<Finding> Examiner::examineHost() {
+  Look look{config_, {}, {}, {}, {}, false};
+  if (const auto version = hypervisor_.version(); version) {
+    look.add(Severity::kOk, "libvirt", fmt::format("libvirt answers: {}.", *version));
+  } else {
+    look.fail("libvirt", version.error());
+  }
+  const auto all = fabric_.vfs();
+  if (!all) look.fail("fabric", all.error());
+  for (const auto& [name, pool] : config_.pools) {
+    const auto count = all ? std::count_if(all->begin(), all->end(), [&](const VfInfo& vf) { return vf.pool == name; }) : 0;
+    if (count > 0) {
+      look.add(Severity::kOk, "pool", fmt::format("Pool {} has {} VFs.", name.str(), count));
+    } else {
+      look.error("pool-empty", fmt::format("Pool {} has no VF.", name.str()),
+                 pool.kind == PoolConfig::Kind::kBridge ? "Create the bridge " + pool.bridge + "."
+                                                        : "Set sriov_numvfs of its PFs.");
+    }
+  }
+  for (const auto& [name, partner] : config_.partners) {
+    const auto found = partners_.find(name);
+    const auto hello = found ? (*found)->hello() : Result<void>(tl::unexpected(found.error()));
+    if (hello) {
+      look.add(Severity::kOk, "partner", fmt::format("Partner {} answers.", name.str()));
+    } else {
+      look.fail("partner-silent", hello.error());
+    }
+  }
+  if (config_.insecure) {
+    look.add(Severity::kWarning, "insecure", "The partner API has no TLS.", "Set insecure = false and give it certificates.");
+  }
+  return std::move(look.result.findings);
+}
+
+}  // namespace rdmove

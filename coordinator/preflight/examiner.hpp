@@ -1,0 +1,63 @@
+// Preflight: everything that would fail late, looked at early, on this host, at the partner and in the guest, as
+// one list. Blocks; called from workers and from gRPC threads, never from the loop (it waits for answers there).
+#pragma once
+
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "coordinator/migration/agent_desk.hpp"
+#include "coordinator/migration/plan.hpp"
+#include "coordinator/preflight/finding.hpp"
+
+namespace boost::asio {
+class io_context;
+}
+
+namespace rdmove {
+
+class Fabric;
+class Hypervisor;
+class Partners;
+struct Config;
+
+struct Examination {
+  std::vector<Finding> findings;
+  std::optional<Plan> plan;                  ///< set when no finding is an error
+  std::map<DeviceAlias, VfName> source_vfs;  ///< what each device occupies here
+};
+
+class Examiner {
+ public:
+  Examiner(boost::asio::io_context& loop, Hypervisor& hypervisor, Fabric& fabric, Partners& partners,
+           AgentDesk& agents, const Config& config);
+
+  /// May this domain move there? `request` names domain, destination, options and id; the rest is filled in.
+  Examination examine(const Plan& request);
+  /// The domain, its metadata and its agent, without a destination.
+  std::vector<Finding> examineDomain(const Plan& request);
+  /// The destination's part, asked by a partner: pools, free VFs, the domain's absence.
+  std::vector<Finding> examineArrival(const Plan& plan, const HostName& source,
+                                      const std::vector<VfName>& leased_vfs);
+  /// This host alone.
+  std::vector<Finding> examineHost();
+
+ private:
+  struct Look;  // one examination in the making
+  void lookAtDomain(Look& look);
+  void findDomain(Look& look);
+  void readDeclaration(Look& look);
+  void findDevice(Look& look, const VfDeclaration& vf);
+  void askAgent(Look& look);
+  void askPartner(Look& look);
+
+  boost::asio::io_context& loop_;
+  Hypervisor& hypervisor_;
+  Fabric& fabric_;
+  Partners& partners_;
+  AgentDesk& agents_;
+  const Config& config_;
+};
+
+}  // namespace rdmove

@@ -1,0 +1,35 @@
+#include "coordinator/preflight/occupancy.hpp"
+
+#include "coordinator/hypervisor/domain_xml.hpp"
+
+namespace rdmove {
+
+Result<std::map<VfName, Occupant>> occupants(Hypervisor& hypervisor, Fabric& fabric) {
+  std::map<VfName, Occupant> found;
+  const auto domains = hypervisor.list();
+  if (!domains) return tl::unexpected(domains.error());
+  for (const DomainStatus& domain : *domains) {
+    if (domain.persistent) {
+      const auto xml = hypervisor.xml(domain.uuid, XmlKind::kInactive);
+      if (!xml) continue;  // it went away meanwhile, and so did its claim
+      const auto claims = claimedVfs(*xml);
+      if (!claims) return tl::unexpected(claims.error());
+      for (const std::string& vf : *claims) found[VfName(vf)] = {domain.name, false};
+    }
+    if (domain.state == DomainState::kShutOff) continue;
+    const auto xml = hypervisor.xml(domain.uuid, XmlKind::kLive);
+    if (!xml) continue;
+    const auto taken = fabric.occupied(*xml);
+    if (!taken) return tl::unexpected(taken.error());
+    for (const VfName& vf : *taken) found[vf] = {domain.name, true};
+  }
+  return found;
+}
+
+std::set<VfName> names(const std::map<VfName, Occupant>& occupants) {
+  std::set<VfName> set;
+  for (const auto& [name, occupant] : occupants) set.insert(name);
+  return set;
+}
+
+}  // namespace rdmove

@@ -1,0 +1,244 @@
+#include "coordinator/service/convert.hpp"
+
+#include <array>
+
+#include "coordinator/hypervisor/domain_xml.hpp"
+
+namespace rdmove {
+namespace {
+
+constexpr std::array kMarks = {std::pair{StepMark::kIntent, "intent"}, std::pair{StepMark::kDone, "done"},
+                               std::pair{StepMark::kFailed, "failed"}, std::pair{StepMark::kNote, "note"}};
+constexpr std::array kOutcomes = {Outcome::kRunning,   Outcome::kCompleted, Outcome::kRefused, Outcome::kRolledBack,
+                                  Outcome::kDegraded,  Outcome::kWithdrawn, Outcome::kExpired, Outcome::kSuperseded};
+
+grpc::StatusCode statusCode(ErrorCode code) {
+  switch (code) {
+    case ErrorCode::kBadInput: return grpc::StatusCode::INVALID_ARGUMENT;
+    case ErrorCode::kNotFound: return grpc::StatusCode::NOT_FOUND;
+    case ErrorCode::kRefused:
+    case ErrorCode::kHoldouts:
+    case ErrorCode::kCancelled: return grpc::StatusCode::FAILED_PRECONDITION;
+    case ErrorCode::kUnavailable: return grpc::StatusCode::UNAVAILABLE;
+    case ErrorCode::kTimeout: return grpc::StatusCode::DEADLINE_EXCEEDED;
+    case ErrorCode::kConflict: return grpc::StatusCode::ALREADY_EXISTS;
+    case ErrorCode::kExhausted: return grpc::StatusCode::RESOURCE_EXHAUSTED;
+    case ErrorCode::kIncompatible: return grpc::StatusCode::UNIMPLEMENTED;
+    case ErrorCode::kInternal: break;
+  }
+  return grpc::StatusCode::INTERNAL;
+}
+
+}  // namespace
+
+grpc::Status toStatus(const Error& error) { return {statusCode(error.code), error.sentence()}; }
+
+Error fromStatus(const grpc::Status& status, const std::string& attempted) {
+  const std::string& text = status.error_message();
+  switch (status.error_code()) {
+    case grpc::StatusCode::INVALID_ARGUMENT: return {ErrorCode::kBadInput, attempted, text, ""};
+    case grpc::StatusCode::NOT_FOUND: return {ErrorCode::kNotFound, attempted, text, ""};
+    case grpc::StatusCode::FAILED_PRECONDITION:
+    case grpc::StatusCode::PERMISSION_DENIED: return {ErrorCode::kRefused, attempted, text, ""};
+    case grpc::StatusCode::ALREADY_EXISTS: return {ErrorCode::kConflict, attempted, text, ""};
+    case grpc::StatusCode::RESOURCE_EXHAUSTED: return {ErrorCode::kExhausted, attempted, text, ""};
+    case grpc::StatusCode::UNIMPLEMENTED:
+      return {ErrorCode::kIncompatible, attempted, text.empty() ? "it does not speak this version of the API" : text,
+              "Install the same version of rdmove on both hosts."};
+    case grpc::StatusCode::DEADLINE_EXCEEDED:
+      return {ErrorCode::kTimeout, attempted, "it does not answer in time", "Is rdmoved running there, and its port open?"};
+    case grpc::StatusCode::UNAVAILABLE:
+      return {ErrorCode::kUnavailable, attempted, "it does not answer (" + text + ")",
+              "Is rdmoved running there, are its port and the TLS certificates right?"};
+    default: return {ErrorCode::kInternal, attempted, text, ""};
+  }
+}
+
+std::string optionsRefusal(const v1::MigrateOptions& options) {
+  if (options.parallel_connections() > 255) return "parallel_connections is more than 255";
+  if (options.prepare_deadline_ms() > 600000) return "prepare_deadline_ms is more than 600000";
+  if (options.postcopy() && options.parallel_connections() > 0) return "libvirt takes no --postcopy with --parallel";
+  return {};
+}
+
+MigrationOptions fromMessage(const v1::MigrateOptions& message, std::chrono::milliseconds default_prepare) {
+  MigrationOptions options;
+  options.timeout = std::chrono::milliseconds(message.timeout_ms());
+  if (message.bandwidth_mib() > 0) options.bandwidth_mib = message.bandwidth_mib();
+  if (message.parallel_connections() > 0) options.parallel_connections = static_cast<int>(message.parallel_connections());
+  options.postcopy = message.postcopy();
+  options.auto_converge = message.auto_converge();
+  options.copy_storage_all = message.copy_storage_all();
+  options.tls = message.tls();
+  if (!message.migrate_uri().empty()) options.migrate_uri = message.migrate_uri();
+  options.force = message.force();
+  options.prepare_deadline =
+      message.prepare_deadline_ms() > 0 ? std::chrono::milliseconds(message.prepare_deadline_ms()) : default_prepare;
+  return options;
+}
+
+v1::MigrationSummary toMessage(const MigrationRecord& record) {
+  v1::MigrationSummary message;
+  message.set_id(record.id.str());
+  message.set_role(std::string(toString(record.role)));
+  message.set_domain(record.domain);
+  message.set_uuid(record.uuid.str());
+  message.set_partner(record.partner.str());
+  message.set_phase(record.phase);
+  message.set_outcome(std::string(toString(record.outcome)));
+  message.set_error(record.error);
+  message.set_created_us(record.created_us);
+  message.set_updated_us(record.updated_us);
+  return message;
+}
+
+v1::MigrationUpdate toMessage(const Update& update) {
+  v1::MigrationUpdate message;
+  *message.mutable_migration() = toMessage(update.record);
+  auto* progress = message.mutable_progress();
+  progress->set_total_bytes(update.progress.total_bytes);
+  progress->set_remaining_bytes(update.progress.remaining_bytes);
+  progress->set_dirty_bytes_per_second(update.progress.dirty_bytes_per_second);
+  progress->set_iteration(update.progress.iteration);
+  progress->set_elapsed_ms(static_cast<unsigned>(update.progress.elapsed.count()));
+  message.set_message(update.message);
+  return message;
+}
+
+v1::PlanSummary toMessage(const Plan& plan, const std::map<DeviceAlias, VfName>& source_vfs) {
+  v1::PlanSummary message;
+  message.set_domain(plan.domain);
+  message.set_uuid(plan.uuid.str());
+  message.set_persistent(plan.persistent);
+  message.set_source(plan.source.str());
+  message.set_destination(plan.destination.str());
+  for (const MovingVf& moving : plan.vfs) {
+    auto* vf = message.add_vfs();
+    vf->set_alias(moving.declaration.alias.str());
+    vf->set_pool(moving.declaration.pool.str());
+    vf->set_model(std::string(toString(moving.declaration.model)));
+    vf->set_continuity(std::string(toString(moving.declaration.continuity)));
+    if (moving.declaration.identity.mac) vf->set_mac(moving.declaration.identity.mac->str());
+    const auto device = findDevice("<domain><devices>" + moving.device_xml + "</devices></domain>", moving.declaration.alias);
+    if (device && device->pci_address) vf->set_guest_pci_address(*device->pci_address);
+    if (const auto found = source_vfs.find(moving.declaration.alias); found != source_vfs.end()) {
+      vf->set_source_vf(found->second.str());
+    }
+  }
+  return message;
+}
+
+v1::Step toMessage(const StepRecord& step) {
+  v1::Step message;
+  message.set_source(step.source);
+  message.set_step(step.step);
+  for (const auto& [mark, text] : kMarks) {
+    if (mark == step.mark) message.set_mark(text);
+  }
+  message.set_detail(step.detail);
+  message.set_wall_us(step.wall_us);
+  message.set_boot_ns(step.boot_ns);
+  return message;
+}
+
+StepRecord fromMessage(const v1::Step& message) {
+  StepRecord step;
+  step.source = message.source();
+  step.step = message.step();
+  step.mark = StepMark::kNote;
+  for (const auto& [mark, text] : kMarks) {
+    if (message.mark() == text) step.mark = mark;
+  }
+  step.detail = message.detail();
+  step.wall_us = message.wall_us();
+  step.boot_ns = message.boot_ns();
+  return step;
+}
+
+v1::Finding toMessage(const Finding& finding) {
+  v1::Finding message;
+  message.set_severity(static_cast<v1::Finding::Severity>(finding.severity));
+  message.set_code(finding.code);
+  message.set_sentence(finding.sentence);
+  message.set_remedy(finding.remedy);
+  message.set_host(finding.host);
+  return message;
+}
+
+Finding fromMessage(const v1::Finding& message) {
+  const Severity severity = message.severity() == v1::Finding::OK        ? Severity::kOk
+                            : message.severity() == v1::Finding::WARNING ? Severity::kWarning
+                                                                         : Severity::kError;
+  return {severity, message.code(), message.sentence(), message.remedy(), message.host()};
+}
+
+v1::PartnerVf toMessage(const MovingVf& moving) {
+  const VfDeclaration& declaration = moving.declaration;
+  v1::PartnerVf message;
+  message.set_alias(declaration.alias.str());
+  message.set_pool(declaration.pool.str());
+  message.set_model(std::string(toString(declaration.model)));
+  message.set_continuity(std::string(toString(declaration.continuity)));
+  if (declaration.identity.mac) message.set_mac(declaration.identity.mac->str());
+  if (declaration.identity.vlan) message.set_vlan(static_cast<unsigned>(*declaration.identity.vlan));
+  message.set_node_guid(declaration.identity.node_guid.value_or(""));
+  message.set_port_guid(declaration.identity.port_guid.value_or(""));
+  message.set_device_xml(moving.device_xml);
+  return message;
+}
+
+Result<MovingVf> fromMessage(const v1::PartnerVf& message) {
+  const auto bad = [&](const std::string& field) {
+    return failure(ErrorCode::kBadInput, "read the partner's request", "its field " + field + " is not valid",
+                   "Install the same version of rdmove on both hosts.");
+  };
+  MovingVf moving;
+  VfDeclaration& declaration = moving.declaration;
+  if (message.alias().empty() || message.alias().size() > 128) return bad("alias");
+  declaration.alias = DeviceAlias(message.alias());
+  declaration.pool = PoolName(message.pool());
+  const auto model = parseModel(message.model());
+  const auto continuity = parseContinuity(message.continuity());
+  if (!model) return bad("model");
+  if (!continuity) return bad("continuity");
+  declaration.model = *model;
+  declaration.continuity = *continuity;
+  if (!message.mac().empty()) {
+    declaration.identity.mac = MacAddress::parse(message.mac());
+    if (!declaration.identity.mac) return bad("mac");
+  }
+  if (message.vlan() > 4094) return bad("vlan");
+  if (message.vlan() > 0) declaration.identity.vlan = static_cast<int>(message.vlan());
+  if (!message.node_guid().empty()) declaration.identity.node_guid = message.node_guid();
+  if (!message.port_guid().empty()) declaration.identity.port_guid = message.port_guid();
+  if (message.device_xml().size() > 65536) return bad("device_xml");
+  // Taken apart and put together again here: a partner names no script, path or host device of ours.
+  auto portable = portableDevice(message.device_xml());
+  if (!portable) return bad("device_xml");
+  moving.device_xml = std::move(*portable);
+  return moving;
+}
+
+v1::ArrivalReport toMessage(const ArrivalReport& report) {
+  v1::ArrivalReport message;
+  message.set_phase(report.phase);
+  message.set_outcome(std::string(toString(report.outcome)));
+  message.set_error(report.error);
+  message.set_arrived(report.arrived);
+  for (const StepRecord& step : report.steps) *message.add_steps() = toMessage(step);
+  return message;
+}
+
+ArrivalReport fromMessage(const v1::ArrivalReport& message) {
+  ArrivalReport report;
+  report.phase = message.phase();
+  for (const Outcome outcome : kOutcomes) {
+    if (message.outcome() == toString(outcome)) report.outcome = outcome;
+  }
+  report.error = message.error();
+  report.arrived = message.arrived();
+  for (const v1::Step& step : message.steps()) report.steps.push_back(fromMessage(step));
+  return report;
+}
+
+}  // namespace rdmove

@@ -1,0 +1,225 @@
+#include "coordinator/service/coordinator.hpp"
+
+#include <fmt/chrono.h>
+#include <fmt/format.h>
+#include <spdlog/spdlog.h>
+
+#include <random>
+
+#include "coordinator/migration/plan_json.hpp"
+
+namespace rdmove {
+namespace {
+
+constexpr std::size_t kNewestForPrefix = 1000;
+
+MigrationId newId(const std::string& domain, const Clock& clock) {
+  std::random_device random;
+  const auto seconds = std::chrono::system_clock::to_time_t(clock.now().wall);
+  return MigrationId(fmt::format("{}-{:%Y%m%d}-{:06x}", domain, fmt::gmtime(seconds), random() & 0xffffffU));
+}
+
+}  // namespace
+
+Coordinator::Coordinator(Services& services, Examiner& examiner) : services_(services), examiner_(examiner) {
+  subscription_ = services_.bulletin.subscribe([this](const Update& update) { forgetWhenEnded(update); });
+}
+
+Coordinator::~Coordinator() { services_.bulletin.unsubscribe(subscription_); }
+
+Result<void> Coordinator::recover() {
+  const auto unfinished = services_.journal.unfinished();
+  if (!unfinished) return tl::unexpected(unfinished.error());
+  for (const MigrationRecord& record : *unfinished) {
+    const auto plan = planFromJson(record.plan);
+    if (!plan) return tl::unexpected(plan.error());
+    const auto facts = services_.journal.facts(record.id, record.role);
+    if (!facts) return tl::unexpected(facts.error());
+    spdlog::info("migration={} phase={} role={} taken up from the journal", record.id.str(), record.phase,
+                 toString(record.role));
+    if (record.role == Role::kDeparture) {
+      const auto session = std::make_shared<DepartureSession>(services_, examiner_, record, *plan);
+      departures_.emplace(record.id, session);
+      session->start(record.phase, *facts);
+    } else {
+      const auto session =
+          std::make_shared<ArrivalSession>(services_, record, *plan, services_.config.timeouts.lease_hold);
+      arrivals_.emplace(record.id, session);
+      session->recover(record.phase, *facts);
+    }
+  }
+  return {};
+}
+
+Result<MigrationId> Coordinator::depart(Plan request) {
+  request.id = newId(request.domain, services_.clock);
+  request.source = services_.config.host;
+  MigrationRecord record;
+  record.id = request.id;
+  record.role = Role::kDeparture;
+  record.uuid = request.uuid;
+  record.domain = request.domain;
+  record.partner = request.destination;
+  record.phase = "Preflight";
+  record.plan = toJson(request);
+  if (auto begun = services_.journal.begin(record); !begun) return tl::unexpected(begun.error());
+  const auto session = std::make_shared<DepartureSession>(services_, examiner_, record, request);
+  departures_.emplace(record.id, session);
+  // Later, so that the caller has subscribed before the first word.
+  boost::asio::post(services_.loop, [weak = std::weak_ptr(session)] {
+    if (const auto begun = weak.lock()) begun->start("", {});
+  });
+  return record.id;
+}
+
+Result<MigrationRecord> Coordinator::find(const std::string& id_or_prefix) {
+  const auto all = services_.journal.list(kNewestForPrefix);
+  if (!all) return tl::unexpected(all.error());
+  std::vector<MigrationRecord> fits;
+  for (const MigrationRecord& record : *all) {
+    if (record.id.str() == id_or_prefix) return record;
+    if (!id_or_prefix.empty() && record.id.str().rfind(id_or_prefix, 0) == 0) fits.push_back(record);
+  }
+  if (fits.size() == 1) return fits.front();
+  if (fits.empty()) {
+    return failure(ErrorCode::kNotFound, "", "there is no migration " + id_or_prefix + " on " + services_.config.host.str(),
+                   "See rdmove list.");
+  }
+  return failure(ErrorCode::kBadInput, "", fmt::format("{} fits {} migrations", id_or_prefix, fits.size()),
+                 "Give more of the id; see rdmove list.");
+}
+
+Result<MigrationId> Coordinator::cancel(const std::string& id_or_prefix) {
+  const auto record = find(id_or_prefix);
+  if (!record) return tl::unexpected(record.error());
+  const auto session = departures_.find(record->id);
+  if (session == departures_.end()) {
+    const std::string why = record->role == Role::kArrival ? "it is cancelled where it started, on " + record->partner.str()
+                                                           : "it is over (" + std::string(toString(record->outcome)) + ")";
+    return failure(ErrorCode::kRefused, "cancel " + record->id.str(), why);
+  }
+  if (!session->second->cancel()) {
+    return failure(ErrorCode::kRefused, "cancel " + record->id.str(),
+                   "it is in " + session->second->record().phase + ", where it is going back already or past the point of no return",
+                   "Watch it with rdmove watch " + record->id.str() + ".");
+  }
+  return record->id;
+}
+
+void Coordinator::reserve(Plan plan, std::chrono::milliseconds hold, ArrivalSession::Reserved reserved) {
+  if (const auto same = arrivals_.find(plan.id); same != arrivals_.end()) {
+    return reserved(failure(ErrorCode::kConflict, "reserve for " + plan.id.str(), "it is reserved already"));
+  }
+  MigrationRecord record;
+  record.id = plan.id;
+  record.role = Role::kArrival;
+  record.uuid = plan.uuid;
+  record.domain = plan.domain;
+  record.partner = plan.source;
+  record.phase = "Staging";
+  record.plan = toJson(plan);
+  if (auto begun = services_.journal.begin(record); !begun) return reserved(tl::unexpected(begun.error()));
+  const auto session = std::make_shared<ArrivalSession>(services_, record, std::move(plan), hold);
+  arrivals_.emplace(record.id, session);
+  session->reserve(std::move(reserved));
+}
+
+ArrivalSession* Coordinator::arrival(const MigrationId& id) {
+  const auto session = arrivals_.find(id);
+  return session == arrivals_.end() ? nullptr : session->second.get();
+}
+
+Result<void> Coordinator::identityReleased(const MigrationId& id) {
+  if (ArrivalSession* session = arrival(id)) return session->identityReleased();
+  return failure(ErrorCode::kNotFound, "take the word for the identity",
+                 "there is no reservation " + id.str() + " (any more)", "Start the migration again.");
+}
+
+void Coordinator::withdraw(const MigrationId& id, bool source_runs,
+                           std::function<void(Result<WithdrawAnswer>)> answer) {
+  if (ArrivalSession* session = arrival(id)) return session->withdraw(source_runs, std::move(answer));
+  const auto record = services_.journal.find(id, Role::kArrival);
+  if (!record) return answer(tl::unexpected(record.error()));
+  if (!*record) return answer(WithdrawAnswer{false, "never heard of"});
+  const bool arrived = (*record)->outcome == Outcome::kCompleted;
+  answer(WithdrawAnswer{arrived, std::string(toString((*record)->outcome))});
+}
+
+Result<ArrivalReport> Coordinator::report(const MigrationId& id) {
+  if (ArrivalSession* session = arrival(id)) return session->report();
+  const auto record = services_.journal.find(id, Role::kArrival);
+  if (!record) return tl::unexpected(record.error());
+  if (!*record) return failure(ErrorCode::kNotFound, "follow " + id.str(), "this host knows no such arrival");
+  ArrivalReport report;
+  report.phase = (*record)->phase;
+  report.outcome = (*record)->outcome;
+  report.error = (*record)->error;
+  report.arrived = report.outcome == Outcome::kCompleted;
+  if (auto steps = services_.journal.steps(id, Role::kArrival)) report.steps = std::move(*steps);
+  return report;
+}
+
+void Coordinator::renew(const MigrationId& id) {
+  if (ArrivalSession* session = arrival(id)) session->renew();
+}
+
+std::vector<MigrationRecord> Coordinator::running() const {
+  std::vector<MigrationRecord> records;
+  for (const auto& [id, session] : departures_) records.push_back(session->record());
+  for (const auto& [id, session] : arrivals_) records.push_back(session->record());
+  return records;
+}
+
+/// The session is on the stack when it says that it ended: it is forgotten two turns later, after its own last words.
+void Coordinator::forgetWhenEnded(const Update& update) {
+  if (!isFinished(update.record.outcome)) return;
+  boost::asio::post(services_.loop, [this, id = update.record.id, role = update.record.role] {
+    boost::asio::post(services_.loop, [this, id, role] {
+      if (role == Role::kDeparture) {
+        departures_.erase(id);
+      } else {
+        arrivals_.erase(id);
+      }
+    });
+  });
+}
+
+void Coordinator::toSessions(const DomainUuid& uuid, std::function<void(Session&)> what) {
+  boost::asio::post(services_.loop, [this, uuid, what = std::move(what)] {
+    std::vector<std::shared_ptr<Session>> concerned;  // a session may end, and another begin, while it is told
+    for (const auto& [id, session] : departures_) {
+      if (session->record().uuid == uuid) concerned.push_back(session);
+    }
+    for (const auto& [id, session] : arrivals_) {
+      if (session->record().uuid == uuid) concerned.push_back(session);
+    }
+    for (const auto& session : concerned) what(*session);
+  });
+}
+
+void Coordinator::onLifecycle(const DomainUuid& uuid, Lifecycle event, LifecycleDetail detail) {
+  toSessions(uuid, [event, detail](Session& session) { session.onLifecycle(event, detail); });
+}
+void Coordinator::onDeviceRemoved(const DomainUuid& uuid, const DeviceAlias& alias) {
+  toSessions(uuid, [alias](Session& session) { session.onDeviceRemoved(alias); });
+}
+void Coordinator::onDeviceRemovalFailed(const DomainUuid& uuid, const DeviceAlias& alias) {
+  toSessions(uuid, [alias](Session& session) { session.onDeviceRemovalFailed(alias); });
+}
+void Coordinator::onMigrationIteration(const DomainUuid& uuid, int iteration) {
+  toSessions(uuid, [iteration](Session& session) { session.onMigrationIteration(iteration); });
+}
+void Coordinator::onJobCompleted(const DomainUuid&) {}
+
+void Coordinator::onConnection(bool connected) {
+  spdlog::info("libvirt: {}", connected ? "connected" : "connection lost");
+  if (!connected) return;
+  boost::asio::post(services_.loop, [this] {
+    std::vector<std::shared_ptr<Session>> all;
+    for (const auto& [id, session] : departures_) all.push_back(session);
+    for (const auto& [id, session] : arrivals_) all.push_back(session);
+    for (const auto& session : all) session->onReconnected();
+  });
+}
+
+}  // namespace rdmove
