@@ -27,6 +27,11 @@ struct UsageCase {
   std::string sentence;
 };
 
+void PrintTo(const UsageCase& c, std::ostream* out) {
+  *out << "rdmove";
+  for (const std::string& argument : c.arguments) *out << ' ' << argument.substr(0, 40);
+}
+
 class Usage : public testing::TestWithParam<UsageCase> {};
 
 TEST_P(Usage, is_refused_with_one_sentence) {

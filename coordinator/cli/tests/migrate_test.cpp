@@ -27,6 +27,8 @@ struct OutcomeCase {
   int code;
 };
 
+void PrintTo(const OutcomeCase& c, std::ostream* out) { *out << c.outcome; }
+
 class Outcomes : public testing::TestWithParam<OutcomeCase> {};
 
 TEST_P(Outcomes, decide_the_exit_code_and_where_the_sentence_goes) {

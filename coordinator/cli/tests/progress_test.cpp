@@ -37,7 +37,7 @@ struct Screen {
 TEST(Progress, one_line_has_percent_bytes_left_dirty_rate_pass_and_time) {
   const auto progress = update("Transferring", 512).progress();
   EXPECT_EQ(transferLine(progress, 80),
-            "[#############.............]  50 %  512.0 MiB left  dirty 3.0 MiB/s  pass 2  1.5 s");
+            "[############............]  50 %  512.0 MiB left  dirty 3.0 MiB/s  pass 2  1.5 s");
   EXPECT_THAT(transferLine(progress, 60), Not(HasSubstr("[")));
   for (int width = 0; width < 130; ++width) EXPECT_LE(static_cast<int>(transferLine(progress, width).size()), std::max(width, 0) + 2);
 }

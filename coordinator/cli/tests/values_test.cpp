@@ -16,6 +16,8 @@ struct NumberCase {
   std::string error;
 };
 
+void PrintTo(const NumberCase& c, std::ostream* out) { *out << "text " << c.text; }
+
 class Numbers : public testing::TestWithParam<NumberCase> {};
 
 TEST_P(Numbers, are_read_strictly) {
