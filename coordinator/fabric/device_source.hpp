@@ -1,4 +1,5 @@
-// The host's side of a live device element: what it hangs on. Internal to the fabric. Pure functions, any thread.
+// The host's side of a live device element: what it hangs on. Internal to the fabric. Pure functions, any
+// thread.
 #pragma once
 
 #include <optional>

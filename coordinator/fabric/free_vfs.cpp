@@ -14,7 +14,8 @@ std::string bridgeOfNic(const VfName& name) {
 
 }  // namespace
 
-std::vector<VfInfo> freeVfs(const std::vector<VfInfo>& all, const PoolName& pool, const std::set<VfName>& taken) {
+std::vector<VfInfo> freeVfs(const std::vector<VfInfo>& all, const PoolName& pool,
+                            const std::set<VfName>& taken) {
   std::vector<VfInfo> free;
   std::set<std::string> bridges;
   for (const VfInfo& vf : all) {

@@ -37,14 +37,15 @@ class NetlinkVfPort : public VfPort {
     auto pf = openPf(pf_netdev, attempted);
     if (!pf) return tl::unexpected<Error>(pf.error());
     // libnl walks the list without asking whether there is one.
-    const Owned<rtnl_link_vf> vf(rtnl_link_has_vf_list(pf->link.get()) ? rtnl_link_vf_get(pf->link.get(), index) : nullptr);
+    const Owned<rtnl_link_vf> vf(
+        rtnl_link_has_vf_list(pf->link.get()) ? rtnl_link_vf_get(pf->link.get(), index) : nullptr);
     if (!vf) return failure(ErrorCode::kNotFound, attempted, "the PF has no such VF");
     VfState state;
     nl_addr* address = nullptr;
     if (rtnl_link_vf_get_addr(vf.get(), &address) == 0 && nl_addr_get_len(address) == 6) {
       const auto* bytes = static_cast<const unsigned char*>(nl_addr_get_binary_addr(address));
-      state.mac = MacAddress::parse(fmt::format("{:02x}:{:02x}:{:02x}:{:02x}:{:02x}:{:02x}", bytes[0], bytes[1],
-                                                bytes[2], bytes[3], bytes[4], bytes[5]));
+      state.mac = MacAddress::parse(fmt::format("{:02x}:{:02x}:{:02x}:{:02x}:{:02x}:{:02x}", bytes[0],
+                                                bytes[1], bytes[2], bytes[3], bytes[4], bytes[5]));
     }
     nl_vf_vlans_t* vlans = nullptr;
     if (rtnl_link_vf_get_vlans(vf.get(), &vlans) == 0) {
@@ -80,15 +81,17 @@ class NetlinkVfPort : public VfPort {
 
  private:
   static tl::unexpected<Error> refused(const std::string& attempted, int error) {
-    return failure(error == -NLE_OBJ_NOTFOUND || error == -NLE_NODEV ? ErrorCode::kNotFound : ErrorCode::kUnavailable,
-                   attempted, fmt::format("netlink: {}", nl_geterror(error)),
-                   error == -NLE_PERM ? "rdmoved needs CAP_NET_ADMIN." : "");
+    return failure(
+        error == -NLE_OBJ_NOTFOUND || error == -NLE_NODEV ? ErrorCode::kNotFound : ErrorCode::kUnavailable,
+        attempted, fmt::format("netlink: {}", nl_geterror(error)),
+        error == -NLE_PERM ? "rdmoved needs CAP_NET_ADMIN." : "");
   }
 
   static Result<Pf> openPf(const std::string& netdev, const std::string& attempted) {
     Pf pf{Owned<nl_sock>(nl_socket_alloc()), {}};
     if (!pf.socket) return failure(ErrorCode::kInternal, attempted, "out of memory");
-    if (const int error = nl_connect(pf.socket.get(), NETLINK_ROUTE); error < 0) return refused(attempted, error);
+    if (const int error = nl_connect(pf.socket.get(), NETLINK_ROUTE); error < 0)
+      return refused(attempted, error);
     rtnl_link* link = nullptr;
     if (const int error = rtnl_link_get_kernel(pf.socket.get(), 0, netdev.c_str(), &link); error < 0) {
       return refused(attempted, error);
@@ -100,6 +103,8 @@ class NetlinkVfPort : public VfPort {
 
 }  // namespace
 
-std::unique_ptr<VfPort> makeNetlinkVfPort() { return std::make_unique<NetlinkVfPort>(); }
+std::unique_ptr<VfPort> makeNetlinkVfPort() {
+  return std::make_unique<NetlinkVfPort>();
+}
 
 }  // namespace rdmove::fabric

@@ -1,4 +1,5 @@
-// The one real Fabric, with the VFs' identity behind an interface. Internal; tests make it with a port of their own.
+// The one real Fabric, with the VFs' identity behind an interface. Internal; tests make it with a port of
+// their own.
 #pragma once
 
 #include <filesystem>
@@ -15,7 +16,8 @@ namespace rdmove::fabric {
 
 class PoolFabric : public Fabric {
  public:
-  PoolFabric(std::map<PoolName, PoolConfig> pools, std::filesystem::path sysfs_root, std::unique_ptr<VfPort> port);
+  PoolFabric(std::map<PoolName, PoolConfig> pools, std::filesystem::path sysfs_root,
+             std::unique_ptr<VfPort> port);
 
   Result<std::vector<VfInfo>> vfs() override;
   bool hasPool(const PoolName& pool) const override;

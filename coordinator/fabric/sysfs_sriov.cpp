@@ -39,9 +39,11 @@ Result<SysfsPf> readPf(const fs::path& sysfs_root, const std::string& pf) {
   constexpr std::string_view kVirtfn = "virtfn";
   std::error_code error;
   const bool by_address = pf.find(':') != std::string::npos;
-  const fs::path device = by_address ? sysfs_root / "bus/pci/devices" / pf : sysfs_root / "class/net" / pf / "device";
+  const fs::path device =
+      by_address ? sysfs_root / "bus/pci/devices" / pf : sysfs_root / "class/net" / pf / "device";
   if (!fs::is_directory(device, error)) {
-    return failure(ErrorCode::kNotFound, fmt::format("list the VFs of {}", pf), "there is no such PF on this host",
+    return failure(ErrorCode::kNotFound, fmt::format("list the VFs of {}", pf),
+                   "there is no such PF on this host",
                    "Correct `pfs` of its pool in rdmoved.toml, or see why the adapter is missing (dmesg).");
   }
   SysfsPf found;
@@ -57,7 +59,8 @@ Result<SysfsPf> readPf(const fs::path& sysfs_root, const std::string& pf) {
       found.vfs.push_back(readVf(entry.path(), *index));
     }
   }
-  std::sort(found.vfs.begin(), found.vfs.end(), [](const SysfsVf& a, const SysfsVf& b) { return a.index < b.index; });
+  std::sort(found.vfs.begin(), found.vfs.end(),
+            [](const SysfsVf& a, const SysfsVf& b) { return a.index < b.index; });
   return found;
 }
 

@@ -1,4 +1,5 @@
-// A VF's Ethernet identity as its PF holds it: read, and taken away. Internal to the fabric; calls block shortly.
+// A VF's Ethernet identity as its PF holds it: read, and taken away. Internal to the fabric; calls block
+// shortly.
 #pragma once
 
 #include <memory>

@@ -1,6 +1,7 @@
 // The host's memory of migrations: write ahead, intent before act, outcome after. SQLite behind it
-// (sqlite_journal.hpp opens it); schema and rules in docs/journal.md. Called on the loop thread only. A call that
-// returned success is durable; one that failed changed nothing. Texts longer than 4 KiB (detail, error) are cut.
+// (sqlite_journal.hpp opens it); schema and rules in docs/journal.md. Called on the loop thread only. A call
+// that returned success is durable; one that failed changed nothing. Texts longer than 4 KiB (detail, error)
+// are cut.
 #pragma once
 
 #include <cstdint>
@@ -20,7 +21,13 @@ enum class Role : int { kDeparture = 1, kArrival = 2 };
 
 /// Persisted: do not renumber.
 enum class Outcome : int {
-  kRunning = 0, kCompleted = 1, kRefused = 2, kRolledBack = 3, kDegraded = 4, kWithdrawn = 5, kExpired = 6,
+  kRunning = 0,
+  kCompleted = 1,
+  kRefused = 2,
+  kRolledBack = 3,
+  kDegraded = 4,
+  kWithdrawn = 5,
+  kExpired = 6,
   kSuperseded = 7  ///< a Degraded arrival whose VM moves on: begin() of the departure says so
 };
 bool isFinished(Outcome outcome);  ///< kRunning and kDegraded are not
@@ -33,10 +40,10 @@ struct MigrationRecord {
   DomainUuid uuid;
   std::string domain;
   HostName partner;
-  std::string phase;      ///< the machine's state name
+  std::string phase;  ///< the machine's state name
   Outcome outcome = Outcome::kRunning;
-  std::string plan;       ///< JSON, plan_json.hpp
-  std::string error;      ///< sentence, empty when none
+  std::string plan;   ///< JSON, plan_json.hpp
+  std::string error;  ///< sentence, empty when none
   std::int64_t created_us = 0;
   std::int64_t updated_us = 0;
 };
@@ -66,7 +73,8 @@ struct LeaseRecord {
   std::string boot_id;
 };
 
-/// Small named values of one migration that recovery needs ("leases", "released", "identity-before:ua-rdma0").
+/// Small named values of one migration that recovery needs ("leases", "released",
+/// "identity-before:ua-rdma0").
 struct FactRecord {
   std::string name;
   std::string value;
@@ -76,19 +84,22 @@ class Journal {
  public:
   virtual ~Journal() = default;
 
-  /// One unfinished migration per VM and host: kConflict names the other. A departure of a VM whose arrival here is
-  /// Degraded supersedes that arrival and frees its leases in the same transaction. Reserves room for the rows to come:
-  /// kExhausted when there is none. Times of 0 become now. Drops the oldest finished migrations beyond 1000.
+  /// One unfinished migration per VM and host: kConflict names the other. A departure of a VM whose arrival
+  /// here is Degraded supersedes that arrival and frees its leases in the same transaction. Reserves room for
+  /// the rows to come: kExhausted when there is none. Times of 0 become now. Drops the oldest finished
+  /// migrations beyond 1000.
   virtual Result<void> begin(const MigrationRecord&) = 0;
   /// Phase and the intent's step row in one transaction. kConflict when the migration is finished.
   virtual Result<void> enter(const MigrationId&, Role, const std::string& phase) = 0;
-  virtual Result<void> mark(const MigrationId&, Role, const std::string& step, StepMark, const std::string& detail) = 0;
-  /// Durable end (or kDegraded, which is none and may be followed by one). An end also frees the leases of the
-  /// migration. The same end twice is success, another end after an end is kConflict.
+  virtual Result<void> mark(const MigrationId&, Role, const std::string& step, StepMark,
+                            const std::string& detail) = 0;
+  /// Durable end (or kDegraded, which is none and may be followed by one). An end also frees the leases of
+  /// the migration. The same end twice is success, another end after an end is kConflict.
   virtual Result<void> finish(const MigrationId&, Role, Outcome, const std::string& error) = 0;
   virtual Result<void> setPlan(const MigrationId&, Role, const std::string& plan_json) = 0;
 
-  virtual Result<void> setFact(const MigrationId&, Role, const std::string& name, const std::string& value) = 0;
+  virtual Result<void> setFact(const MigrationId&, Role, const std::string& name,
+                               const std::string& value) = 0;
   virtual Result<std::vector<FactRecord>> facts(const MigrationId&, Role) = 0;
 
   /// Step rows of the partner, kept beside ours for the timeline; replaces what that source told before.
@@ -101,8 +112,8 @@ class Journal {
   /// Ours in the order they were written, then the partner's in the order it told them.
   virtual Result<std::vector<StepRecord>> steps(const MigrationId&, Role) = 0;
 
-  /// All or nothing. kExhausted when a VF is leased already to another migration or device; the same lease again is
-  /// success and takes the new expiry. An empty boot_id becomes this boot's.
+  /// All or nothing. kExhausted when a VF is leased already to another migration or device; the same lease
+  /// again is success and takes the new expiry. An empty boot_id becomes this boot's.
   virtual Result<void> lease(const std::vector<LeaseRecord>&) = 0;
   /// All, expired ones too: what is expired is the caller's to judge, by boot_id and boot clock.
   virtual Result<std::vector<LeaseRecord>> leases() = 0;

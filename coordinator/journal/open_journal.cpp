@@ -16,7 +16,9 @@ namespace {
 
 namespace fs = std::filesystem;
 
-std::string attempting(const fs::path& path) { return fmt::format("open the journal {}", path.string()); }
+std::string attempting(const fs::path& path) {
+  return fmt::format("open the journal {}", path.string());
+}
 
 std::string otherPlace(const fs::path& path) {
   return fmt::format("Set daemon.state_dir to another directory, or move {} away.", path.string());
@@ -26,28 +28,33 @@ Result<void> checkDirectory(const fs::path& path) {
   const fs::path directory = path.parent_path();
   std::error_code ignored;
   if (!fs::exists(directory, ignored)) {
-    return failure(ErrorCode::kNotFound, attempting(path), fmt::format("there is no directory {}", directory.string()),
-                   fmt::format("Make it (install -d -m 0700 {}), or set daemon.state_dir.", directory.string()));
+    return failure(
+        ErrorCode::kNotFound, attempting(path), fmt::format("there is no directory {}", directory.string()),
+        fmt::format("Make it (install -d -m 0700 {}), or set daemon.state_dir.", directory.string()));
   }
   if (!fs::is_directory(directory, ignored)) {
-    return failure(ErrorCode::kBadInput, attempting(path), fmt::format("{} is not a directory", directory.string()),
+    return failure(ErrorCode::kBadInput, attempting(path),
+                   fmt::format("{} is not a directory", directory.string()),
                    "Set daemon.state_dir to a directory.");
   }
   if (access(directory.c_str(), W_OK | X_OK) != 0) {
-    return failure(ErrorCode::kUnavailable, attempting(path), fmt::format("{} is not writable", directory.string()),
+    return failure(ErrorCode::kUnavailable, attempting(path),
+                   fmt::format("{} is not writable", directory.string()),
                    "Make it writable for rdmoved, or set daemon.state_dir to a directory that is.");
   }
   return {};
 }
 
 Error notOurs(const fs::path& path, std::string_view what) {
-  return {ErrorCode::kRefused, attempting(path), fmt::format("{} is {}", path.string(), what), otherPlace(path)};
+  return {ErrorCode::kRefused, attempting(path), fmt::format("{} is {}", path.string(), what),
+          otherPlace(path)};
 }
 
 Error newer(const fs::path& path, std::uint32_t version) {
-  return {ErrorCode::kIncompatible, attempting(path),
-          fmt::format("a newer rdmove wrote it (schema {}, this one knows up to {})", version, kSchemaVersion),
-          "Install that rdmove again, or set daemon.state_dir to another directory."};
+  return {
+      ErrorCode::kIncompatible, attempting(path),
+      fmt::format("a newer rdmove wrote it (schema {}, this one knows up to {})", version, kSchemaVersion),
+      "Install that rdmove again, or set daemon.state_dir to another directory."};
 }
 
 /// Looks at the file's first 100 bytes, as the SQLite file format has them, before SQLite may touch anything.
@@ -65,8 +72,10 @@ Result<void> checkHeader(const fs::path& path) {
     for (std::size_t i = 0; i < 4; ++i) value = value << 8 | static_cast<unsigned char>(header[at + i]);
     return value;
   };
-  if (number(68) != kApplicationId) return tl::unexpected<Error>(notOurs(path, "a database, but no journal of rdmove"));
-  if (const auto version = number(60); version > kSchemaVersion) return tl::unexpected<Error>(newer(path, version));
+  if (number(68) != kApplicationId)
+    return tl::unexpected<Error>(notOurs(path, "a database, but no journal of rdmove"));
+  if (const auto version = number(60); version > kSchemaVersion)
+    return tl::unexpected<Error>(newer(path, version));
   return {};
 }
 
@@ -113,7 +122,8 @@ Result<std::unique_ptr<SQLite::Database>> openChecked(const fs::path& path) {
     return tl::unexpected<Error>(newer(path, static_cast<std::uint32_t>(version)));
   }
   if (const std::string verdict = db->execAndGet("PRAGMA quick_check(1)").getString(); verdict != "ok") {
-    return failure(ErrorCode::kInternal, attempting(path), fmt::format("{} is damaged ({})", path.string(), verdict),
+    return failure(ErrorCode::kInternal, attempting(path),
+                   fmt::format("{} is damaged ({})", path.string(), verdict),
                    "See \"A damaged journal\" in docs/journal.md; nothing was changed.");
   }
   sqlite3_db_config(db->getHandle(), SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 0, nullptr);
@@ -152,7 +162,8 @@ Result<std::unique_ptr<Journal>> open(const fs::path& path, Clock& clock, const 
 
 namespace rdmove {
 
-Result<std::unique_ptr<Journal>> openJournal(const std::filesystem::path& path, Clock& clock, const HostName& host) {
+Result<std::unique_ptr<Journal>> openJournal(const std::filesystem::path& path, Clock& clock,
+                                             const HostName& host) {
   return journal::guarded(
       path, [&] { return journal::attempting(path); }, [&] { return journal::open(path, clock, host); });
 }

@@ -17,7 +17,8 @@ int chunksFor(std::size_t plan_bytes) {
 
 void makeReserve(SQLite::Database& db, const MigrationId& id, Role role, std::size_t plan_bytes) {
   SQLite::Transaction transaction(db, SQLite::TransactionBehavior::IMMEDIATE);
-  SQLite::Statement insert(db, "INSERT INTO reserve (migration, role, n, filler) VALUES (?, ?, ?, zeroblob(?))");
+  SQLite::Statement insert(db,
+                           "INSERT INTO reserve (migration, role, n, filler) VALUES (?, ?, ?, zeroblob(?))");
   for (int n = 0; n < chunksFor(plan_bytes); ++n) {
     insert.bind(1, id.str());
     insert.bind(2, static_cast<int>(role));

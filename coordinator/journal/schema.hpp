@@ -17,7 +17,8 @@ inline constexpr int kSchemaVersion = 2;
 /// The SQL that leads to version index+1.
 const std::array<const char*, kSchemaVersion>& schemaSteps();
 
-/// Runs the steps after `from` up to `to`, each with its user_version in one transaction. Throws SQLite::Exception.
+/// Runs the steps after `from` up to `to`, each with its user_version in one transaction. Throws
+/// SQLite::Exception.
 void applySchema(SQLite::Database& db, int from, int to);
 
 }  // namespace rdmove::journal

@@ -20,15 +20,19 @@ Error toError(const SQLite::Exception& thrown, const std::filesystem::path& path
                    fmt::format("Close it (fuser {} names it), then try again.", path.string()));
     case SQLITE_CORRUPT:
     case SQLITE_NOTADB:
-      return error(ErrorCode::kInternal, fmt::format("{} is damaged ({})", path.string(), thrown.what()),
-                   fmt::format("See \"A damaged journal\" in docs/journal.md; nothing was changed in {}.", directory));
+      return error(
+          ErrorCode::kInternal, fmt::format("{} is damaged ({})", path.string(), thrown.what()),
+          fmt::format("See \"A damaged journal\" in docs/journal.md; nothing was changed in {}.", directory));
     case SQLITE_READONLY:
     case SQLITE_CANTOPEN:
     case SQLITE_PERM:
     case SQLITE_IOERR:
-      return error(ErrorCode::kUnavailable, fmt::format("{} cannot be read or written ({})", path.string(), thrown.what()),
-                   fmt::format("Check that {} is writable for rdmoved and that its disk is well.", directory));
-    default: return error(ErrorCode::kInternal, fmt::format("SQLite: {}", thrown.what()), {});
+      return error(
+          ErrorCode::kUnavailable,
+          fmt::format("{} cannot be read or written ({})", path.string(), thrown.what()),
+          fmt::format("Check that {} is writable for rdmoved and that its disk is well.", directory));
+    default:
+      return error(ErrorCode::kInternal, fmt::format("SQLite: {}", thrown.what()), {});
   }
 }
 

@@ -1,5 +1,5 @@
-// SQLite's exceptions end here: guarded() runs one operation and turns what it throws into an Error whose cause and
-// remedy an operator can act on. Internal to the journal.
+// SQLite's exceptions end here: guarded() runs one operation and turns what it throws into an Error whose
+// cause and remedy an operator can act on. Internal to the journal.
 #pragma once
 
 #include <SQLiteCpp/Exception.h>
@@ -14,7 +14,8 @@ namespace rdmove::journal {
 
 Error toError(const SQLite::Exception& thrown, const std::filesystem::path& path, std::string attempted);
 
-/// `operation` returns a Result; `attempted` is a callable, so that the text is only made when something failed.
+/// `operation` returns a Result; `attempted` is a callable, so that the text is only made when something
+/// failed.
 template <class Attempted, class Operation>
 auto guarded(const std::filesystem::path& path, Attempted&& attempted, Operation&& operation)
     -> decltype(operation()) {

@@ -36,7 +36,8 @@ MigrationRecord readMigration(SQLite::Statement& row) {
   return record;
 }
 
-void bindStep(SQLite::Statement& insert, const MigrationId& id, Role role, bool told, const StepRecord& step) {
+void bindStep(SQLite::Statement& insert, const MigrationId& id, Role role, bool told,
+              const StepRecord& step) {
   insert.bind(1, id.str());
   insert.bind(2, static_cast<int>(role));
   insert.bind(3, told ? 1 : 0);
@@ -56,7 +57,11 @@ constexpr const char* kInsertStep =
 
 SqliteJournal::SqliteJournal(std::filesystem::path path, StateLock lock, std::unique_ptr<SQLite::Database> db,
                              Clock& clock, HostName host)
-    : path_(std::move(path)), lock_(std::move(lock)), db_(std::move(db)), clock_(clock), host_(std::move(host)) {}
+    : path_(std::move(path)),
+      lock_(std::move(lock)),
+      db_(std::move(db)),
+      clock_(clock),
+      host_(std::move(host)) {}
 
 std::int64_t SqliteJournal::wallNow() const {
   return std::chrono::duration_cast<std::chrono::microseconds>(clock_.now().wall.time_since_epoch()).count();
@@ -77,12 +82,14 @@ Result<void> SqliteJournal::unknown(std::string_view what, const MigrationId& id
 
 Result<void> SqliteJournal::begin(const MigrationRecord& record) {
   const auto drop = [&] {
-    // The reserve came first, so that a full disk is found before there is a migration. What this cannot take back,
-    // the next begin() or open does: without its migration the reserve is an orphan.
-    (void)guarded(path_, [] { return std::string(); }, [&]() -> Result<void> {
-      dropReserve(*db_, record.id, record.role);
-      return {};
-    });
+    // The reserve came first, so that a full disk is found before there is a migration. What this cannot take
+    // back, the next begin() or open does: without its migration the reserve is an orphan.
+    (void)guarded(
+        path_, [] { return std::string(); },
+        [&]() -> Result<void> {
+          dropReserve(*db_, record.id, record.role);
+          return {};
+        });
   };
   if (auto known = find(record.id, record.role); !known) {
     return tl::unexpected<Error>(known.error());
@@ -96,7 +103,8 @@ Result<void> SqliteJournal::begin(const MigrationRecord& record) {
     return {};
   });
   if (result) {
-    result = write("begin the journal", record.id, record.plan.size(), [&] { return insertMigration(record); });
+    result =
+        write("begin the journal", record.id, record.plan.size(), [&] { return insertMigration(record); });
   }
   if (!result) drop();
   return result;
@@ -106,18 +114,20 @@ Result<void> SqliteJournal::insertMigration(const MigrationRecord& record) {
   SQLite::Statement others(*db_, std::string("SELECT ") + kColumns + "WHERE uuid = ? AND outcome IN (0, 4)");
   others.bind(1, record.uuid.str());
   std::vector<MigrationRecord> unfinished_ones;
-  while (!isFinished(record.outcome) && others.executeStep()) unfinished_ones.push_back(readMigration(others));
+  while (!isFinished(record.outcome) && others.executeStep())
+    unfinished_ones.push_back(readMigration(others));
   for (const MigrationRecord& other : unfinished_ones) {
     const bool moves_on = record.role == Role::kDeparture && other.role == Role::kArrival &&
                           other.outcome == Outcome::kDegraded;
     if (!moves_on) {
       return failure(ErrorCode::kConflict, fmt::format("begin a migration of {}", record.domain),
-                     fmt::format("{} {} of it is not over ({}, {})", toString(other.role), other.id.str(), other.phase,
-                                 toString(other.outcome)),
+                     fmt::format("{} {} of it is not over ({}, {})", toString(other.role), other.id.str(),
+                                 other.phase, toString(other.outcome)),
                      fmt::format("`rdmove show {}` says what it waits for.", other.id.str()));
     }
-    auto supersede = statement("UPDATE migrations SET outcome = ?3, updated_us = ?4 WHERE id = ?1 AND role = ?2",
-                               other.id, other.role);
+    auto supersede =
+        statement("UPDATE migrations SET outcome = ?3, updated_us = ?4 WHERE id = ?1 AND role = ?2", other.id,
+                  other.role);
     supersede.bind(3, static_cast<int>(Outcome::kSuperseded));
     supersede.bind(4, wallNow());
     supersede.exec();
@@ -126,7 +136,8 @@ Result<void> SqliteJournal::insertMigration(const MigrationRecord& record) {
     free.exec();
     dropReserve(*db_, other.id, other.role);
   }
-  auto insert = statement("INSERT INTO migrations VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)", record.id, record.role);
+  auto insert =
+      statement("INSERT INTO migrations VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)", record.id, record.role);
   insert.bind(3, record.uuid.str());
   insert.bind(4, record.domain);
   insert.bind(5, record.partner.str());
@@ -137,9 +148,10 @@ Result<void> SqliteJournal::insertMigration(const MigrationRecord& record) {
   insert.bind(10, record.created_us != 0 ? record.created_us : wallNow());
   insert.bind(11, record.updated_us != 0 ? record.updated_us : wallNow());
   insert.exec();
-  SQLite::Statement forget(*db_,
-                           "DELETE FROM migrations WHERE rowid IN (SELECT rowid FROM migrations WHERE outcome NOT IN "
-                           "(0, 4) ORDER BY created_us DESC, rowid DESC LIMIT -1 OFFSET ?)");
+  SQLite::Statement forget(
+      *db_,
+      "DELETE FROM migrations WHERE rowid IN (SELECT rowid FROM migrations WHERE outcome NOT IN "
+      "(0, 4) ORDER BY created_us DESC, rowid DESC LIMIT -1 OFFSET ?)");
   forget.bind(1, kFinishedKept);
   forget.exec();
   return {};
@@ -148,7 +160,8 @@ Result<void> SqliteJournal::insertMigration(const MigrationRecord& record) {
 void SqliteJournal::insertStep(const MigrationId& id, Role role, const std::string& step, StepMark mark,
                                const std::string& detail) {
   StepRecord record;
-  record.source = host_.empty() ? std::string(toString(role)) : fmt::format("{} {}", host_.str(), toString(role));
+  record.source =
+      host_.empty() ? std::string(toString(role)) : fmt::format("{} {}", host_.str(), toString(role));
   record.step = step;
   record.mark = mark;
   record.detail = detail;
@@ -161,8 +174,10 @@ void SqliteJournal::insertStep(const MigrationId& id, Role role, const std::stri
 
 Result<void> SqliteJournal::enter(const MigrationId& id, Role role, const std::string& phase) {
   return write("enter a phase", id, 0, [&]() -> Result<void> {
-    auto update = statement("UPDATE migrations SET phase = ?3, updated_us = ?4 WHERE id = ?1 AND role = ?2 "
-                            "AND outcome IN (0, 4)", id, role);
+    auto update = statement(
+        "UPDATE migrations SET phase = ?3, updated_us = ?4 WHERE id = ?1 AND role = ?2 "
+        "AND outcome IN (0, 4)",
+        id, role);
     update.bind(3, phase);
     update.bind(4, wallNow());
     if (update.exec() == 0) {
@@ -186,7 +201,8 @@ Result<void> SqliteJournal::mark(const MigrationId& id, Role role, const std::st
   });
 }
 
-Result<void> SqliteJournal::finish(const MigrationId& id, Role role, Outcome outcome, const std::string& error) {
+Result<void> SqliteJournal::finish(const MigrationId& id, Role role, Outcome outcome,
+                                   const std::string& error) {
   if (outcome == Outcome::kRunning) {
     return failure(ErrorCode::kBadInput, attempt("finish the journal", id)(), "Running is no end", {});
   }
@@ -200,8 +216,9 @@ Result<void> SqliteJournal::finish(const MigrationId& id, Role role, Outcome out
                      fmt::format("it ended as {}, not as {}", toString(before), toString(outcome)), {});
     }
     now.reset();
-    auto update = statement("UPDATE migrations SET outcome = ?3, error = ?4, updated_us = ?5 WHERE id = ?1 AND role = ?2",
-                            id, role);
+    auto update = statement(
+        "UPDATE migrations SET outcome = ?3, error = ?4, updated_us = ?5 WHERE id = ?1 AND role = ?2", id,
+        role);
     update.bind(3, static_cast<int>(outcome));
     update.bind(4, cut(error));
     update.bind(5, wallNow());
@@ -218,7 +235,8 @@ Result<void> SqliteJournal::finish(const MigrationId& id, Role role, Outcome out
 
 Result<void> SqliteJournal::setPlan(const MigrationId& id, Role role, const std::string& plan_json) {
   return write("keep the plan", id, plan_json.size(), [&]() -> Result<void> {
-    auto update = statement("UPDATE migrations SET plan = ?3, updated_us = ?4 WHERE id = ?1 AND role = ?2", id, role);
+    auto update =
+        statement("UPDATE migrations SET plan = ?3, updated_us = ?4 WHERE id = ?1 AND role = ?2", id, role);
     update.bind(3, plan_json);
     update.bind(4, wallNow());
     if (update.exec() == 0) return unknown("keep the plan", id, role);
@@ -231,8 +249,10 @@ Result<void> SqliteJournal::setFact(const MigrationId& id, Role role, const std:
   return write("keep a fact", id, value.size(), [&]() -> Result<void> {
     auto exists = statement("SELECT 1 FROM migrations WHERE id = ? AND role = ?", id, role);
     if (!exists.executeStep()) return unknown("keep a fact", id, role);
-    auto upsert = statement("INSERT INTO facts (migration, role, name, value) VALUES (?, ?, ?, ?) "
-                            "ON CONFLICT (migration, role, name) DO UPDATE SET value = excluded.value", id, role);
+    auto upsert = statement(
+        "INSERT INTO facts (migration, role, name, value) VALUES (?, ?, ?, ?) "
+        "ON CONFLICT (migration, role, name) DO UPDATE SET value = excluded.value",
+        id, role);
     upsert.bind(3, name);
     upsert.bind(4, value);
     upsert.exec();
@@ -242,26 +262,31 @@ Result<void> SqliteJournal::setFact(const MigrationId& id, Role role, const std:
 
 Result<std::vector<FactRecord>> SqliteJournal::facts(const MigrationId& id, Role role) {
   return guarded(path_, attempt("read the facts", id), [&]() -> Result<std::vector<FactRecord>> {
-    auto rows = statement("SELECT name, value FROM facts WHERE migration = ? AND role = ? ORDER BY name", id, role);
+    auto rows =
+        statement("SELECT name, value FROM facts WHERE migration = ? AND role = ? ORDER BY name", id, role);
     std::vector<FactRecord> found;
-    while (rows.executeStep()) found.push_back({rows.getColumn(0).getString(), rows.getColumn(1).getString()});
+    while (rows.executeStep())
+      found.push_back({rows.getColumn(0).getString(), rows.getColumn(1).getString()});
     return found;
   });
 }
 
-Result<void> SqliteJournal::keepPartnerSteps(const MigrationId& id, Role role, const std::vector<StepRecord>& steps) {
+Result<void> SqliteJournal::keepPartnerSteps(const MigrationId& id, Role role,
+                                             const std::vector<StepRecord>& steps) {
   if (steps.size() > kMostPartnerSteps) {
     return failure(ErrorCode::kBadInput, attempt("keep the partner's steps", id)(),
                    fmt::format("{} rows are more than {}", steps.size(), kMostPartnerSteps), {});
   }
   std::size_t bytes = 0;
-  for (const StepRecord& step : steps) bytes += 64 + step.step.size() + std::min(step.detail.size(), kLongestText);
+  for (const StepRecord& step : steps)
+    bytes += 64 + step.step.size() + std::min(step.detail.size(), kLongestText);
   return write("keep the partner's steps", id, bytes, [&]() -> Result<void> {
     auto exists = statement("SELECT 1 FROM migrations WHERE id = ? AND role = ?", id, role);
     if (!exists.executeStep()) return unknown("keep the partner's steps", id, role);
     exists.reset();
     for (const StepRecord& step : steps) {
-      auto forget = statement("DELETE FROM steps WHERE migration = ? AND role = ? AND told = 1 AND source = ?", id, role);
+      auto forget = statement(
+          "DELETE FROM steps WHERE migration = ? AND role = ? AND told = 1 AND source = ?", id, role);
       forget.bind(3, cut(step.source));
       forget.exec();
     }
@@ -304,8 +329,10 @@ Result<std::vector<MigrationRecord>> SqliteJournal::unfinished() {
 
 Result<std::vector<StepRecord>> SqliteJournal::steps(const MigrationId& id, Role role) {
   return guarded(path_, attempt("read the steps", id), [&]() -> Result<std::vector<StepRecord>> {
-    auto rows = statement("SELECT source, step, mark, detail, wall_us, boot_ns FROM steps WHERE migration = ? AND role = ? "
-                          "ORDER BY told, seq", id, role);
+    auto rows = statement(
+        "SELECT source, step, mark, detail, wall_us, boot_ns FROM steps WHERE migration = ? AND role = ? "
+        "ORDER BY told, seq",
+        id, role);
     std::vector<StepRecord> found;
     while (rows.executeStep()) {
       found.push_back({id, role, rows.getColumn(0).getString(), rows.getColumn(1).getString(),

@@ -1,5 +1,5 @@
-// Opens the journal of this host. One rdmoved per file: a lock file beside it says so. The caller owns the journal and
-// calls it on one thread; destroying it is a clean close, and so is kill -9.
+// Opens the journal of this host. One rdmoved per file: a lock file beside it says so. The caller owns the
+// journal and calls it on one thread; destroying it is a clean close, and so is kill -9.
 #pragma once
 
 #include <filesystem>
@@ -12,9 +12,10 @@
 
 namespace rdmove {
 
-/// Creates the file when there is none, upgrades an older schema, refuses (and leaves untouched) what is not ours, from
-/// a newer rdmove, damaged, or in use. `host` names the source of our own step rows: "HOST departure"; without it the
-/// source is the role alone. `clock` outlives the journal.
-Result<std::unique_ptr<Journal>> openJournal(const std::filesystem::path& path, Clock& clock, const HostName& host = {});
+/// Creates the file when there is none, upgrades an older schema, refuses (and leaves untouched) what is not
+/// ours, from a newer rdmove, damaged, or in use. `host` names the source of our own step rows: "HOST
+/// departure"; without it the source is the role alone. `clock` outlives the journal.
+Result<std::unique_ptr<Journal>> openJournal(const std::filesystem::path& path, Clock& clock,
+                                             const HostName& host = {});
 
 }  // namespace rdmove

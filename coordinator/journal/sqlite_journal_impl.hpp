@@ -21,8 +21,8 @@ namespace rdmove::journal {
 
 class SqliteJournal : public Journal {
  public:
-  SqliteJournal(std::filesystem::path path, StateLock lock, std::unique_ptr<SQLite::Database> db, Clock& clock,
-                HostName host);
+  SqliteJournal(std::filesystem::path path, StateLock lock, std::unique_ptr<SQLite::Database> db,
+                Clock& clock, HostName host);
 
   Result<void> begin(const MigrationRecord& record) override;
   Result<void> enter(const MigrationId& id, Role role, const std::string& phase) override;
@@ -30,9 +30,11 @@ class SqliteJournal : public Journal {
                     const std::string& detail) override;
   Result<void> finish(const MigrationId& id, Role role, Outcome outcome, const std::string& error) override;
   Result<void> setPlan(const MigrationId& id, Role role, const std::string& plan_json) override;
-  Result<void> setFact(const MigrationId& id, Role role, const std::string& name, const std::string& value) override;
+  Result<void> setFact(const MigrationId& id, Role role, const std::string& name,
+                       const std::string& value) override;
   Result<std::vector<FactRecord>> facts(const MigrationId& id, Role role) override;
-  Result<void> keepPartnerSteps(const MigrationId& id, Role role, const std::vector<StepRecord>& steps) override;
+  Result<void> keepPartnerSteps(const MigrationId& id, Role role,
+                                const std::vector<StepRecord>& steps) override;
   Result<std::optional<MigrationRecord>> find(const MigrationId& id, Role role) override;
   Result<std::vector<MigrationRecord>> list(std::size_t newest) override;
   Result<std::vector<MigrationRecord>> unfinished() override;
@@ -44,8 +46,8 @@ class SqliteJournal : public Journal {
   Result<void> freeLeases(const MigrationId& id) override;
 
  private:
-  /// Runs `operation` (returning Result<void>) in a write transaction that commits when it succeeds. `bytes` of rows
-  /// are expected; room for them comes out of the reserve of `id`.
+  /// Runs `operation` (returning Result<void>) in a write transaction that commits when it succeeds. `bytes`
+  /// of rows are expected; room for them comes out of the reserve of `id`.
   template <class Operation>
   Result<void> write(std::string_view what, const MigrationId& id, std::size_t bytes, Operation&& operation) {
     return guarded(path_, attempt(what, id), [&]() -> Result<void> {
@@ -59,12 +61,15 @@ class SqliteJournal : public Journal {
 
   /// Attempted-text of an Error, made only when needed.
   static auto attempt(std::string_view what, const MigrationId& id) {
-    return [what, &id] { return id.empty() ? std::string(what) : fmt::format("{} of migration {}", what, id.str()); };
+    return [what, &id] {
+      return id.empty() ? std::string(what) : fmt::format("{} of migration {}", what, id.str());
+    };
   }
 
   SQLite::Statement statement(const char* sql, const MigrationId& id, Role role);
   Result<void> insertMigration(const MigrationRecord& record);
-  void insertStep(const MigrationId& id, Role role, const std::string& step, StepMark mark, const std::string& detail);
+  void insertStep(const MigrationId& id, Role role, const std::string& step, StepMark mark,
+                  const std::string& detail);
   Result<std::vector<MigrationRecord>> migrations(const char* sql, std::int64_t limit);
   Result<void> unknown(std::string_view what, const MigrationId& id, Role role) const;
   std::int64_t wallNow() const;

@@ -14,10 +14,11 @@ Result<void> SqliteJournal::lease(const std::vector<LeaseRecord>& leases) {
   const MigrationId id = leases.empty() ? MigrationId() : leases.front().migration;
   return write("lease VFs", id, 256 * leases.size(), [&]() -> Result<void> {
     SQLite::Statement holder(*db_, "SELECT migration, alias FROM leases WHERE vf = ?");
-    SQLite::Statement upsert(*db_,
-                             "INSERT INTO leases VALUES (?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT (vf) DO UPDATE SET "
-                             "expires_boot_ns = excluded.expires_boot_ns, boot_id = excluded.boot_id, "
-                             "permanent = max(permanent, excluded.permanent)");
+    SQLite::Statement upsert(
+        *db_,
+        "INSERT INTO leases VALUES (?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT (vf) DO UPDATE SET "
+        "expires_boot_ns = excluded.expires_boot_ns, boot_id = excluded.boot_id, "
+        "permanent = max(permanent, excluded.permanent)");
     for (const LeaseRecord& lease : leases) {
       holder.bind(1, lease.vf.str());
       if (holder.executeStep() && (holder.getColumn(0).getString() != lease.migration.str() ||
@@ -46,9 +47,10 @@ Result<void> SqliteJournal::lease(const std::vector<LeaseRecord>& leases) {
 Result<std::vector<LeaseRecord>> SqliteJournal::leases() {
   const MigrationId all;
   return guarded(path_, attempt("read the leases", all), [&]() -> Result<std::vector<LeaseRecord>> {
-    SQLite::Statement rows(*db_,
-                           "SELECT migration, uuid, alias, pool, vf, permanent, expires_boot_ns, boot_id FROM leases "
-                           "ORDER BY pool, vf");
+    SQLite::Statement rows(
+        *db_,
+        "SELECT migration, uuid, alias, pool, vf, permanent, expires_boot_ns, boot_id FROM leases "
+        "ORDER BY pool, vf");
     std::vector<LeaseRecord> found;
     while (rows.executeStep()) {
       LeaseRecord lease;

@@ -27,9 +27,10 @@ Result<StateLock> StateLock::take(const std::filesystem::path& lock_file) {
   const std::string attempted = fmt::format("lock {}", lock_file.string());
   StateLock lock(open(lock_file.c_str(), O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600));
   if (lock.fd_ < 0) {
-    return failure(ErrorCode::kUnavailable, attempted, std::strerror(errno),
-                   fmt::format("Make {} writable for rdmoved, or set daemon.state_dir to a directory that is.",
-                               lock_file.parent_path().string()));
+    return failure(
+        ErrorCode::kUnavailable, attempted, std::strerror(errno),
+        fmt::format("Make {} writable for rdmoved, or set daemon.state_dir to a directory that is.",
+                    lock_file.parent_path().string()));
   }
   if (flock(lock.fd_, LOCK_EX | LOCK_NB) != 0) {
     const std::string pid = holder(lock.fd_);
@@ -39,7 +40,8 @@ Result<StateLock> StateLock::take(const std::filesystem::path& lock_file) {
   }
   // For people only: that it cannot be written (a full disk) takes nothing from the lock.
   const std::string pid = std::to_string(getpid()) + "\n";
-  if (ftruncate(lock.fd_, 0) == 0) [[maybe_unused]] const ssize_t said = pwrite(lock.fd_, pid.data(), pid.size(), 0);
+  if (ftruncate(lock.fd_, 0) == 0) [[maybe_unused]]
+    const ssize_t said = pwrite(lock.fd_, pid.data(), pid.size(), 0);
   return lock;
 }
 

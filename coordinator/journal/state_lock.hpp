@@ -1,5 +1,5 @@
-// One rdmoved per journal: an flock on a file beside it, held as long as this object lives and given up by the kernel
-// when the process ends in any way. The file stays; its text is the holder's pid, for people.
+// One rdmoved per journal: an flock on a file beside it, held as long as this object lives and given up by
+// the kernel when the process ends in any way. The file stays; its text is the holder's pid, for people.
 #pragma once
 
 #include <filesystem>

@@ -35,15 +35,16 @@ MovingVf moving() {
   MovingVf vf;
   vf.declaration.alias = DeviceAlias("ua-rdma0");
   vf.declaration.pool = PoolName("fabric");
-  vf.device_xml = "<interface type='bridge'><mac address='52:54:00:77:00:01'/><model type='virtio'/>"
-                  "<alias name='ua-rdma0'/></interface>";
+  vf.device_xml =
+      "<interface type='bridge'><mac address='52:54:00:77:00:01'/><model type='virtio'/>"
+      "<alias name='ua-rdma0'/></interface>";
   return vf;
 }
 
 std::string domain(const std::string& devices, const std::string& vf_attributes) {
   return "<domain type='kvm'><name>vm1</name><metadata><rdmove:rdma xmlns:rdmove='urn:rdmove:domain:1'>" +
-         (vf_attributes.empty() ? "" : "<rdmove:vf " + vf_attributes + "/>") + "</rdmove:rdma></metadata><devices>" +
-         devices + "</devices></domain>";
+         (vf_attributes.empty() ? "" : "<rdmove:vf " + vf_attributes + "/>") +
+         "</rdmove:rdma></metadata><devices>" + devices + "</devices></domain>";
 }
 
 class BridgePool : public testing::Test {
@@ -88,7 +89,8 @@ TEST_F(BridgePool, locates_a_nic_by_its_mac_and_says_where_another_is) {
   EXPECT_THAT(elsewhere.error().sentence(), HasSubstr("ua-rdma0 is on bridge br0, the pool is bridge br1"));
   EXPECT_EQ(fabric->locate(pool, "<hostdev/>").error().code, ErrorCode::kNotFound);
   EXPECT_EQ(fabric->locate(pool, "<interface").error().code, ErrorCode::kBadInput);
-  EXPECT_EQ(fabric->locate(pool, "<interface><source bridge='br0'/></interface>").error().code, ErrorCode::kBadInput);
+  EXPECT_EQ(fabric->locate(pool, "<interface><source bridge='br0'/></interface>").error().code,
+            ErrorCode::kBadInput);
 }
 
 TEST_F(BridgePool, leaves_no_identity_behind) {
@@ -98,13 +100,16 @@ TEST_F(BridgePool, leaves_no_identity_behind) {
 }
 
 TEST_F(BridgePool, only_declared_nics_occupy_a_slot) {
-  const std::string plain = "<interface type='bridge'><mac address='52:54:00:77:00:09'/><source bridge='br0'/></interface>";
+  const std::string plain =
+      "<interface type='bridge'><mac address='52:54:00:77:00:09'/><source bridge='br0'/></interface>";
   const std::string declared = "alias='ua-rdma0' pool='fabric' model='roce' continuity='reconnect'";
   const auto occupied = fabric->occupied(domain(plain + kNic, declared));
   ASSERT_TRUE(occupied) << occupied.error().sentence();
   EXPECT_EQ(*occupied, std::vector{VfName("br0#52:54:00:77:00:01")});
   EXPECT_TRUE(fabric->occupied("<domain><devices>" + plain + kNic + "</devices></domain>")->empty());
-  EXPECT_TRUE(fabric->occupied(domain(kNic, "alias='ua-rdma0' pool='other' model='roce' continuity='reconnect'"))->empty());
+  EXPECT_TRUE(
+      fabric->occupied(domain(kNic, "alias='ua-rdma0' pool='other' model='roce' continuity='reconnect'"))
+          ->empty());
   EXPECT_FALSE(fabric->occupied("no xml <"));
 }
 

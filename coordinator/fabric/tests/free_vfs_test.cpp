@@ -29,8 +29,9 @@ TEST(FreeVfs, a_leased_slot_is_not_free) {
 TEST(FreeVfs, an_attached_nic_takes_one_slot_whichever) {
   const auto all = slots("br0", "fabric", 3);
   EXPECT_EQ(names(freeVfs(all, kFabric, {VfName("br0#52:54:00:77:00:01"), VfName("br0#0")})), Names{"br0#1"});
-  EXPECT_TRUE(freeVfs(all, kFabric, {VfName("br0#52:54:00:77:00:01"), VfName("br0#52:54:00:77:00:02"),
-                                     VfName("br0#52:54:00:77:00:03"), VfName("br0#52:54:00:77:00:04")})
+  EXPECT_TRUE(freeVfs(all, kFabric,
+                      {VfName("br0#52:54:00:77:00:01"), VfName("br0#52:54:00:77:00:02"),
+                       VfName("br0#52:54:00:77:00:03"), VfName("br0#52:54:00:77:00:04")})
                   .empty());
 }
 

@@ -51,8 +51,8 @@ class SriovPool : public testing::Test {
     states["ib0/0"] = {std::nullopt, 0};
     auto owned = std::make_unique<FakePort>(states);
     port = owned.get();
-    fabric = std::make_unique<PoolFabric>(std::map<PoolName, PoolConfig>{{roce.name, roce}, {ib.name, ib}}, root_,
-                                          std::move(owned));
+    fabric = std::make_unique<PoolFabric>(std::map<PoolName, PoolConfig>{{roce.name, roce}, {ib.name, ib}},
+                                          root_, std::move(owned));
   }
   ~SriovPool() override {
     std::error_code ignored;
@@ -65,7 +65,8 @@ class SriovPool : public testing::Test {
     fs::create_directories(root_ / "class/net" / netdev);
     fs::create_directory_symlink(device, root_ / "class/net" / netdev / "device");
   }
-  void makeVf(const std::string& pf, int index, const std::string& pci, const std::string& driver, const std::string& group) {
+  void makeVf(const std::string& pf, int index, const std::string& pci, const std::string& driver,
+              const std::string& group) {
     const fs::path devices = root_ / "bus/pci/devices";
     fs::create_directories(devices / pci);
     fs::create_directory_symlink("../" + pci, devices / pf / ("virtfn" + std::to_string(index)));
@@ -73,8 +74,8 @@ class SriovPool : public testing::Test {
     if (!group.empty()) fs::create_symlink("../../iommu_groups/" + group, devices / pci / "iommu_group");
   }
   static std::string hostdev(const std::string& bus, const std::string& function) {
-    return "<hostdev mode='subsystem' type='pci' managed='no'><source><address domain='0x0000' bus='0x" + bus +
-           "' slot='0x00' function='0x" + function + "'/></source><alias name='ua-rdma0'/></hostdev>";
+    return "<hostdev mode='subsystem' type='pci' managed='no'><source><address domain='0x0000' bus='0x" +
+           bus + "' slot='0x00' function='0x" + function + "'/></source><alias name='ua-rdma0'/></hostdev>";
   }
 
   const std::optional<MacAddress> kMac = MacAddress::parse("52:54:00:77:00:01");
@@ -113,7 +114,9 @@ TEST_F(SriovPool, a_pf_that_is_not_there_is_named) {
 TEST_F(SriovPool, locates_a_hostdev_by_its_host_address) {
   EXPECT_EQ(fabric->locate(PoolName("roce"), hostdev("3b", "2")).value(), VfName("0000:3b:00.2"));
   EXPECT_EQ(fabric->locate(PoolName("ib"), hostdev("3b", "2")).error().code, ErrorCode::kNotFound);
-  EXPECT_EQ(fabric->locate(PoolName("roce"), "<interface type='bridge'><source bridge='br0'/></interface>").error().code,
+  EXPECT_EQ(fabric->locate(PoolName("roce"), "<interface type='bridge'><source bridge='br0'/></interface>")
+                .error()
+                .code,
             ErrorCode::kNotFound);
   EXPECT_EQ(fabric->locate(PoolName("none"), hostdev("3b", "2")).error().code, ErrorCode::kNotFound);
 }
@@ -158,9 +161,11 @@ TEST_F(SriovPool, says_so_when_the_identity_stays) {
 }
 
 TEST_F(SriovPool, refuses_what_it_cannot_take) {
-  EXPECT_EQ(fabric->takeIdentity(VfName("0000:af:00.1"), {{}, {}, "00:11:22:33:44:55:66:77", {}}).error().code,
-            ErrorCode::kRefused);
-  EXPECT_EQ(fabric->takeIdentity(VfName("0000:99:00.1"), {kMac, {}, {}, {}}).error().code, ErrorCode::kNotFound);
+  EXPECT_EQ(
+      fabric->takeIdentity(VfName("0000:af:00.1"), {{}, {}, "00:11:22:33:44:55:66:77", {}}).error().code,
+      ErrorCode::kRefused);
+  EXPECT_EQ(fabric->takeIdentity(VfName("0000:99:00.1"), {kMac, {}, {}, {}}).error().code,
+            ErrorCode::kNotFound);
 }
 
 TEST(NetlinkVfPort, an_interface_without_vfs_has_none) {

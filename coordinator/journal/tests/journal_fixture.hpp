@@ -17,7 +17,8 @@ class FakeClock : public Clock {
  public:
   Moment now() const override { return moment; }
   std::string bootId() const override { return boot; }
-  Moment moment{std::chrono::seconds(7), std::chrono::system_clock::time_point(std::chrono::seconds(1'700'000'000))};
+  Moment moment{std::chrono::seconds(7),
+                std::chrono::system_clock::time_point(std::chrono::seconds(1'700'000'000))};
   std::string boot = "boot-1";
 };
 
@@ -39,7 +40,8 @@ class TemporaryDirectory {
   std::filesystem::path path_;
 };
 
-inline MigrationRecord record(const std::string& id, Role role = Role::kDeparture, const std::string& uuid = "uuid-1") {
+inline MigrationRecord record(const std::string& id, Role role = Role::kDeparture,
+                              const std::string& uuid = "uuid-1") {
   MigrationRecord made;
   made.id = MigrationId(id);
   made.role = role;
@@ -51,8 +53,16 @@ inline MigrationRecord record(const std::string& id, Role role = Role::kDepartur
   return made;
 }
 
-inline LeaseRecord leaseOf(const std::string& id, const std::string& vf, const std::string& alias = "ua-rdma0") {
-  return {MigrationId(id), DomainUuid("uuid-1"), DeviceAlias(alias), PoolName("fabric"), VfName(vf), false, 1000, ""};
+inline LeaseRecord leaseOf(const std::string& id, const std::string& vf,
+                           const std::string& alias = "ua-rdma0") {
+  return {MigrationId(id),
+          DomainUuid("uuid-1"),
+          DeviceAlias(alias),
+          PoolName("fabric"),
+          VfName(vf),
+          false,
+          1000,
+          ""};
 }
 
 class JournalTest : public testing::Test {
@@ -72,10 +82,10 @@ class JournalTest : public testing::Test {
   std::unique_ptr<Journal> journal;
 };
 
-#define EXPECT_OK(call)                                              \
-  do {                                                               \
-    const auto ok_result = (call);                                   \
-    EXPECT_TRUE(ok_result) << ok_result.error().sentence();          \
+#define EXPECT_OK(call)                                     \
+  do {                                                      \
+    const auto ok_result = (call);                          \
+    EXPECT_TRUE(ok_result) << ok_result.error().sentence(); \
   } while (false)
 
 template <class T>

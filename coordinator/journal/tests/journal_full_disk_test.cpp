@@ -57,7 +57,8 @@ class FullDiskTest : public testing::Test {
     EXPECT_OK(journal->renewLeases(id, 77));
     EXPECT_OK(journal->makePermanent(id));
     std::vector<StepRecord> told(100);
-    for (auto& step : told) step = {id, role, "hostb arrival", "Plugging", StepMark::kDone, std::string(200, 't'), 1, 1};
+    for (auto& step : told)
+      step = {id, role, "hostb arrival", "Plugging", StepMark::kDone, std::string(200, 't'), 1, 1};
     for (int i = 0; i < 5; ++i) EXPECT_OK(journal->keepPartnerSteps(id, role, told));
     EXPECT_OK(journal->finish(id, role, Outcome::kCompleted, std::string(500, 'e')));
   }
@@ -113,7 +114,8 @@ TEST_F(FullDiskTest, the_log_stays_within_what_the_reserve_allocated) {
   EXPECT_OK(journal->begin(record("m1")));
   const auto log = std::filesystem::file_size(file.string() + "-wal");
   const auto database = std::filesystem::file_size(file);
-  EXPECT_GE(log, static_cast<std::uintmax_t>(journal::kReserveChunks * journal::kChunkPages * journal::kPageSize));
+  EXPECT_GE(log,
+            static_cast<std::uintmax_t>(journal::kReserveChunks * journal::kChunkPages * journal::kPageSize));
   wholeMigration(MigrationId("m1"), Role::kDeparture, false);
   EXPECT_EQ(std::filesystem::file_size(file.string() + "-wal"), log);
   EXPECT_EQ(std::filesystem::file_size(file), database);

@@ -23,7 +23,9 @@ struct Model {
   std::map<Key, Modelled> migrations;
   std::map<std::string, std::string> leases;  // vf to migration
 
-  void freeOf(const std::string& id) { std::erase_if(leases, [&](const auto& l) { return l.second == id; }); }
+  void freeOf(const std::string& id) {
+    std::erase_if(leases, [&](const auto& l) { return l.second == id; });
+  }
 
   bool begin(const Key& key, const std::string& uuid) {
     if (migrations.contains(key)) return false;
@@ -93,8 +95,8 @@ void compare(Journal& journal, const Model& model) {
 TEST(JournalModel, behaves_like_a_few_maps_over_any_calls_and_reopens) {
   using Call = std::tuple<int, int, int, int>;  // what, migration, role or VF, value
   const bool held = rc::check("journal equals model", [] {
-    const auto calls = *rc::gen::container<std::vector<Call>>(
-        rc::gen::tuple(rc::gen::inRange(0, 8), rc::gen::inRange(0, 4), rc::gen::inRange(1, 3), rc::gen::inRange(0, 6)));
+    const auto calls = *rc::gen::container<std::vector<Call>>(rc::gen::tuple(
+        rc::gen::inRange(0, 8), rc::gen::inRange(0, 4), rc::gen::inRange(1, 3), rc::gen::inRange(0, 6)));
     TemporaryDirectory directory;
     FakeClock clock;
     const auto open = [&] { return openJournal(directory.path() / "journal.db", clock).value(); };
@@ -111,7 +113,9 @@ TEST(JournalModel, behaves_like_a_few_maps_over_any_calls_and_reopens) {
           RC_ASSERT(journal->begin(record(key.first, role, uuid)).has_value() == model.begin(key, uuid));
           break;
         }
-        case 1: RC_ASSERT(journal->enter(id, role, text).has_value() == model.enter(key, text)); break;
+        case 1:
+          RC_ASSERT(journal->enter(id, role, text).has_value() == model.enter(key, text));
+          break;
         case 2: {
           const auto outcome = static_cast<Outcome>(1 + value % 6);
           RC_ASSERT(journal->finish(id, role, outcome, "").has_value() == model.finish(key, outcome));
@@ -138,7 +142,8 @@ TEST(JournalModel, behaves_like_a_few_maps_over_any_calls_and_reopens) {
           journal.reset();
           journal = open();
           break;
-        default: compare(*journal, model);
+        default:
+          compare(*journal, model);
       }
     }
     journal.reset();

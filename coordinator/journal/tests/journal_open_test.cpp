@@ -104,7 +104,8 @@ TEST_F(JournalOpenTest, a_directory_that_is_a_file_is_named) {
 }
 
 TEST_F(JournalOpenTest, a_directory_without_write_permission_is_named) {
-  std::filesystem::permissions(directory.path(), std::filesystem::perms::owner_read | std::filesystem::perms::owner_exec);
+  std::filesystem::permissions(directory.path(),
+                               std::filesystem::perms::owner_read | std::filesystem::perms::owner_exec);
   // Permissions do not stop root, so the open runs as nobody.
   const pid_t child = fork();
   if (child == 0) {
@@ -167,7 +168,9 @@ TEST_F(JournalOpenTest, an_older_schema_is_upgraded_with_its_rows) {
     SQLite::Database db(file.string(), SQLite::OPEN_READWRITE | SQLite::OPEN_CREATE);
     db.exec("PRAGMA application_id = " + std::to_string(journal::kApplicationId));
     journal::applySchema(db, 0, 1);
-    db.exec("INSERT INTO migrations VALUES ('m1', 1, 'uuid-1', 'vm1', 'hostb', 'Transferring', 0, '{}', '', 5, 6)");
+    db.exec(
+        "INSERT INTO migrations VALUES ('m1', 1, 'uuid-1', 'vm1', 'hostb', 'Transferring', 0, '{}', '', 5, "
+        "6)");
     EXPECT_FALSE(db.tableExists("reserve"));
   }
   auto opened = openJournal(file, clock);

@@ -118,8 +118,10 @@ TEST_F(JournalTest, what_is_unknown_is_not_found) {
 
 TEST_F(JournalTest, leases_are_all_or_nothing_and_one_a_vf) {
   EXPECT_OK(journal->lease({leaseOf("m1", "br0#0"), leaseOf("m1", "br0#1", "ua-rdma1")}));
-  EXPECT_CODE(journal->lease({leaseOf("m2", "br0#2"), leaseOf("m2", "br0#1", "ua-rdma1")}), ErrorCode::kExhausted);
-  EXPECT_CODE(journal->lease({leaseOf("m3", "br0#3"), leaseOf("m3", "br0#3", "ua-rdma1")}), ErrorCode::kExhausted);
+  EXPECT_CODE(journal->lease({leaseOf("m2", "br0#2"), leaseOf("m2", "br0#1", "ua-rdma1")}),
+              ErrorCode::kExhausted);
+  EXPECT_CODE(journal->lease({leaseOf("m3", "br0#3"), leaseOf("m3", "br0#3", "ua-rdma1")}),
+              ErrorCode::kExhausted);
   EXPECT_EQ(journal->leases().value().size(), 2U);
   EXPECT_OK(journal->lease({leaseOf("m1", "br0#0")}));
   EXPECT_EQ(journal->leases().value().front().boot_id, "boot-1");
@@ -176,8 +178,10 @@ TEST_F(JournalTest, list_is_newest_first_and_old_ends_are_forgotten) {
   journal.reset();
   {
     SQLite::Database db(file.string(), SQLite::OPEN_READWRITE);
-    db.exec("WITH RECURSIVE n(i) AS (VALUES (0) UNION ALL SELECT i + 1 FROM n WHERE i < 1003) "
-            "INSERT INTO migrations SELECT 'm' || i, 1, 'u' || i, 'vm', 'hostb', '', iif(i = 0, 0, 1), '', '', i, i FROM n");
+    db.exec(
+        "WITH RECURSIVE n(i) AS (VALUES (0) UNION ALL SELECT i + 1 FROM n WHERE i < 1003) "
+        "INSERT INTO migrations SELECT 'm' || i, 1, 'u' || i, 'vm', 'hostb', '', iif(i = 0, 0, 1), '', '', "
+        "i, i FROM n");
   }
   reopen();
   EXPECT_OK(journal->begin(record("new")));
