@@ -2,6 +2,7 @@
 
 #include <gmock/gmock.h>
 
+#include "guestagent/protocol/inventory.hpp"
 #include "guestagent/tests/fakes.hpp"
 
 namespace rdmove::agent::test {

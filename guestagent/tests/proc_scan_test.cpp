@@ -73,8 +73,8 @@ TEST_F(ProcScanTest, sysfs_gives_gids_counters_and_state) {
   file(port + "/state", "4: ACTIVE");
   file(port + "/gids/0", "fe80:0000:0000:0000:5054:00ff:fe00:0001");
   file(port + "/gids/1", "0000:0000:0000:0000:0000:0000:0000:0000");
-  file(port + "/gids/10", "0000:0000:0000:0000:0000:ffff:0a00:0005");
-  file(port + "/gid_attrs/types/10", "RoCE v2");
+  file(port + "/gids/2", "0000:0000:0000:0000:0000:ffff:0a00:0005");
+  file(port + "/gid_attrs/types/2", "RoCE v2");
   file(port + "/hw_counters/sent_pkts", "12");
   file(port + "/hw_counters/lifespan", "10");
   file(port + "/counters/port_xmit_data", "34");
@@ -82,7 +82,7 @@ TEST_F(ProcScanTest, sysfs_gives_gids_counters_and_state) {
   EXPECT_EQ(sysfs.port_state("rxe0"), "ACTIVE");
   const auto gids = sysfs.gids("rxe0");
   ASSERT_EQ(gids.size(), 2U);
-  EXPECT_EQ(gids[1], (protocol::GidEntry{10, "0000:0000:0000:0000:0000:ffff:0a00:0005", "RoCE v2"}));
+  EXPECT_EQ(gids[1], (protocol::GidEntry{2, "0000:0000:0000:0000:0000:ffff:0a00:0005", "RoCE v2"}));
   EXPECT_THAT(sysfs.counters("rxe0", 1, "eth0"),
               ElementsAre(testing::Pair("netdev_rx_bytes", 56), testing::Pair("port_xmit_data", 34), testing::Pair("sent_pkts", 12)));
 }
