@@ -114,7 +114,9 @@ void Client::read_agent() {
 
 void Client::quiesce(const std::string& request) {
   log_event("agent says quiesce");
+  sockaddr_storage local{};
   if (state_ == State::Connected) {
+    std::memcpy(&local, rdma_get_local_addr(endpoint_->id()), sizeof(sockaddr_in));
     // The peer learns it while the NIC still works. Its answer is waited for, but not for long.
     rdma_disconnect(endpoint_->id());
     pollfd ready{channel_->fd, POLLIN, 0};
@@ -122,10 +124,24 @@ void Client::quiesce(const std::string& request) {
   }
   let_go();
   state_ = State::Quiesced;
+  keep_canary(local);
   agent_.answer_released(request);
+  log_event("released");
+}
+
+// While the device is there, librdmacm keeps its context open whatever is destroyed; it lets go once the device is no
+// longer listed, and only when asked. A process with no id on the device is never told of that moment: so keep one.
+void Client::keep_canary(sockaddr_storage local) {
+  if (local.ss_family != AF_INET || !channel_) return;
+  auto id = make_id(channel_);
+  if (!id) return;
+  auto* address = reinterpret_cast<sockaddr_in*>(&local);
+  address->sin_port = 0;
+  if (rdma_bind_addr(id->get(), reinterpret_cast<sockaddr*>(address)) == 0) id_ = std::move(*id);
 }
 
 void Client::start_attempt() {
+  let_go();  // the canary, if it is still there
   if (!channel_) {
     auto channel = make_channel();
     if (!channel) return retry(channel.error(), kLongestBackoff);
@@ -147,6 +163,10 @@ void Client::start_attempt() {
 void Client::handle(const CmEvent& event) {
   const rdma_cm_id* ours = endpoint_ ? endpoint_->id() : id_.get();
   if (!ours || event.id != ours) return;
+  if (state_ == State::Quiesced) {  // the canary's DEVICE_REMOVAL
+    log_event(event.describe());
+    return let_go();
+  }
   switch (event.type) {
     case RDMA_CM_EVENT_ADDR_RESOLVED: return address_resolved();
     case RDMA_CM_EVENT_ROUTE_RESOLVED: return route_resolved();

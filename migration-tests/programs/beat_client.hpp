@@ -29,6 +29,7 @@ class Client {
   void retry(const std::string& why, Clock::duration after);
   void let_go();
   void quiesce(const std::string& request);
+  void keep_canary(sockaddr_storage local);
   void beat();
   void receive();
   void keep_status();
@@ -42,7 +43,7 @@ class Client {
   AgentSocket agent_;
   AddressWatch addresses_;
   Channel channel_;
-  Id id_;                                // while resolving
+  Id id_;                                // while resolving; the canary while quiesced
   std::unique_ptr<Endpoint> endpoint_;   // from then on
   State state_ = State::Waiting;
   Time next_attempt_{};

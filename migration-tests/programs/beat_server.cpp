@@ -166,7 +166,10 @@ class Server {
       one["longest_gap_ms"] = session.longest_gap_ms;
       all["longest_gap_ms"] = std::max(all["longest_gap_ms"].get<double>(), session.longest_gap_ms);
       if (session.last_blackout_ms) all["last_blackout_ms"] = one["last_blackout_ms"] = *session.last_blackout_ms;
-      clients[session.name] = std::move(one);
+      // A client program that was started again has the same name: its last run is the one to show.
+      one["last_seen"] = to_ms(session.last_received.time_since_epoch()) / 1000;
+      if (!clients.contains(session.name) || clients[session.name]["last_seen"] <= one["last_seen"])
+        clients[session.name] = std::move(one);
     }
     all["clients"] = std::move(clients);
     return all.dump();
