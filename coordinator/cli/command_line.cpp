@@ -41,8 +41,8 @@ struct Typed {
 
 /// An option whose value `read` understands; what it does not becomes "NAME: sentence".
 template <class Read, class Take>
-CLI::Option* addRead(CLI::App& app, const std::string& name, const std::string& value, const std::string& help,
-                     Read read, Take take) {
+CLI::Option* addRead(CLI::App& app, const std::string& name, const std::string& value,
+                     const std::string& help, Read read, Take take) {
   const auto assign = [name, read, take](const std::string& text) {
     auto reading = read(text);
     if (!reading) throw CLI::ValidationError(name, reading.error());
@@ -51,21 +51,26 @@ CLI::Option* addRead(CLI::App& app, const std::string& name, const std::string& 
   return app.add_option_function<std::string>(name, assign, help)->type_name(value);
 }
 
-CLI::Option* addNumber(CLI::App& app, const std::string& name, const std::string& value, const std::string& help,
-                       Range range, std::function<void(std::uint32_t)> take) {
-  return addRead(app, name, value, help, [range](const std::string& text) { return readNumber(text, range); },
-                 std::move(take));
+CLI::Option* addNumber(CLI::App& app, const std::string& name, const std::string& value,
+                       const std::string& help, Range range, std::function<void(std::uint32_t)> take) {
+  return addRead(
+      app, name, value, help, [range](const std::string& text) { return readNumber(text, range); },
+      std::move(take));
 }
 
-CLI::Option* addPositional(CLI::App& app, const std::string& name, const std::string& help, std::string& target) {
-  return addRead(app, name, "", help, [](const std::string& text) { return readName(text); },
-                 [&target](std::string text) { target = std::move(text); });
+CLI::Option* addPositional(CLI::App& app, const std::string& name, const std::string& help,
+                           std::string& target) {
+  return addRead(
+      app, name, "", help, [](const std::string& text) { return readName(text); },
+      [&target](std::string text) { target = std::move(text); });
 }
 
 void addSocket(CLI::App& app, std::string& target) {
-  addRead(app, "--socket", "PATH", "rdmoved's unix socket (default: $RDMOVE_SOCKET, else /run/rdmove/rdmoved.sock)",
-          [](const std::string& text) { return readSocketPath(text); },
-          [&target](std::string text) { target = std::move(text); });
+  addRead(
+      app, "--socket", "PATH",
+      "rdmoved's unix socket (default: $RDMOVE_SOCKET, else /run/rdmove/rdmoved.sock)",
+      [](const std::string& text) { return readSocketPath(text); },
+      [&target](std::string text) { target = std::move(text); });
 }
 
 CLI::App& addCommand(CLI::App& parent, Typed& typed, const std::string& name, const std::string& summary,
@@ -79,20 +84,24 @@ CLI::App& addCommand(CLI::App& parent, Typed& typed, const std::string& name, co
 }
 
 void addMigrate(CLI::App& root, Typed& typed) {
-  CLI::App& app = addCommand(root, typed, "migrate", "Move a VM with its RDMA devices to another host", [&typed] {
-    typed.migrate.form = typed.json ? OutputForm::kJson : OutputForm::kText;
-    typed.migrate.request.set_domain(typed.vm);
-    typed.migrate.request.set_destination(typed.dest);
-    return std::make_unique<MigrateCommand>(typed.migrate);
-  });
+  CLI::App& app =
+      addCommand(root, typed, "migrate", "Move a VM with its RDMA devices to another host", [&typed] {
+        typed.migrate.form = typed.json ? OutputForm::kJson : OutputForm::kText;
+        typed.migrate.request.set_domain(typed.vm);
+        typed.migrate.request.set_destination(typed.dest);
+        return std::make_unique<MigrateCommand>(typed.migrate);
+      });
   v1::MigrateOptions& options = *typed.migrate.request.mutable_options();
   const auto flag = [&](const std::string& name, const std::string& help, auto set) {
-    app.add_flag_callback(name, [&options, set] { (options.*set)(true); }, help);
+    app.add_flag_callback(
+        name, [&options, set] { (options.*set)(true); }, help);
   };
   addPositional(app, "VM", "The VM: its name or UUID in libvirt", typed.vm)->required();
   addPositional(app, "DEST", "The destination: a partner in rdmoved's configuration", typed.dest)->required();
-  app.add_flag("--dry-run", typed.migrate.dry_run, "Print the plan or every reason against it; change nothing");
-  app.add_flag("--verbose", typed.migrate.verbose, "Show the phase, the bytes left and the dirty rate as it runs");
+  app.add_flag("--dry-run", typed.migrate.dry_run,
+               "Print the plan or every reason against it; change nothing");
+  app.add_flag("--verbose", typed.migrate.verbose,
+               "Show the phase, the bytes left and the dirty rate as it runs");
   addNumber(app, "--timeout", "S", "Roll back if the transfer takes longer, in seconds", kTimeout,
             [&options](std::uint32_t s) { options.set_timeout_ms(s * 1000); });
   addNumber(app, "--bandwidth", "MiB", "Limit the transfer, in MiB/s", kBandwidth,
@@ -101,13 +110,15 @@ void addMigrate(CLI::App& root, Typed& typed) {
             [&options](std::uint32_t n) { options.set_parallel_connections(n); });
   flag("--postcopy", "Switch to post-copy after the first pass, for a VM whose transfer does not converge",
        &v1::MigrateOptions::set_postcopy);
-  flag("--auto-converge", "Slow the guest's CPUs until the transfer converges", &v1::MigrateOptions::set_auto_converge);
+  flag("--auto-converge", "Slow the guest's CPUs until the transfer converges",
+       &v1::MigrateOptions::set_auto_converge);
   flag("--copy-storage-all", "Copy the disks too, for hosts without shared storage",
        &v1::MigrateOptions::set_copy_storage_all);
   flag("--tls", "Encrypt the transfer", &v1::MigrateOptions::set_tls);
-  addRead(app, "--migrateuri", "URI", "Where the transfer goes, if not where libvirt would choose",
-          [](const std::string& text) { return readUri(text); },
-          [&options](const std::string& uri) { options.set_migrate_uri(uri); });
+  addRead(
+      app, "--migrateuri", "URI", "Where the transfer goes, if not where libvirt would choose",
+      [](const std::string& text) { return readUri(text); },
+      [&options](const std::string& uri) { options.set_migrate_uri(uri); });
   flag("--force", "Go on over processes in the guest that hold the device; they lose it",
        &v1::MigrateOptions::set_force);
   addNumber(app, "--prepare-deadline", "MS", "Time for applications in the guest to let go, in milliseconds",
@@ -124,19 +135,22 @@ void addMigrationCommands(CLI::App& root, Typed& typed) {
                               [&typed] { return std::make_unique<ShowCommand>(typed.id); });
   addPositional(show, "ID", "The migration; the start of its id is enough", typed.id)->required();
 
-  CLI::App& watch = addCommand(root, typed, "watch", "Follow one migration to its end, or all until Ctrl-C", [&typed] {
-    return std::make_unique<WatchCommand>(typed.id, typed.json ? OutputForm::kJson : OutputForm::kText);
-  });
+  CLI::App& watch =
+      addCommand(root, typed, "watch", "Follow one migration to its end, or all until Ctrl-C", [&typed] {
+        return std::make_unique<WatchCommand>(typed.id, typed.json ? OutputForm::kJson : OutputForm::kText);
+      });
   addPositional(watch, "ID", "The migration; the start of its id is enough", typed.id);
 
-  CLI::App& timeline =
-      addCommand(root, typed, "timeline", "Show when each phase began and ended, on both hosts and in the guest",
-                 [&typed] { return std::make_unique<TimelineCommand>(typed.id, typed.svg_file); });
+  CLI::App& timeline = addCommand(
+      root, typed, "timeline", "Show when each phase began and ended, on both hosts and in the guest",
+      [&typed] { return std::make_unique<TimelineCommand>(typed.id, typed.svg_file); });
   addPositional(timeline, "ID", "The migration; the start of its id is enough", typed.id)->required();
   timeline.add_option("--svg", typed.svg_file, "Write a picture to FILE ('-' is stdout)")
       ->type_name("FILE")
       ->excludes("--json")
-      ->check([](const std::string& file) { return std::string(file.empty() ? "the file's name is empty" : ""); });
+      ->check([](const std::string& file) {
+        return std::string(file.empty() ? "the file's name is empty" : "");
+      });
 
   CLI::App& cancel = addCommand(root, typed, "cancel", "Cancel a migration: it rolls back",
                                 [&typed] { return std::make_unique<CancelCommand>(typed.id); });
@@ -144,8 +158,8 @@ void addMigrationCommands(CLI::App& root, Typed& typed) {
 }
 
 void addDefine(CLI::App& root, Typed& typed) {
-  CLI::App& app =
-      addCommand(root, typed, "define", "Say which devices of a VM are RDMA devices, in its libvirt metadata", [&typed] {
+  CLI::App& app = addCommand(
+      root, typed, "define", "Say which devices of a VM are RDMA devices, in its libvirt metadata", [&typed] {
         typed.define.domain = typed.vm;
         std::set<std::string> aliases;
         for (const VfSpec& vf : typed.define.vfs) {
@@ -167,12 +181,13 @@ void addDefine(CLI::App& root, Typed& typed) {
     }
   };
   CLI::Option* vf = app.add_option_function<std::vector<std::string>>(
-      "--vf", add_all, "An RDMA device: alias=ALIAS,pool=POOL[,model=M][,continuity=C][,mac=MAC]; once for each");
+      "--vf", add_all,
+      "An RDMA device: alias=ALIAS,pool=POOL[,model=M][,continuity=C][,mac=MAC]; once for each");
   vf->type_name("SPEC")->allow_extra_args(false);
-  CLI::Option* standby =
-      addRead(app, "--standby", "ALIAS", "The paravirtual NIC that stays while the devices are away",
-              [](const std::string& text) { return readAlias(text); },
-              [&typed](std::string alias) { typed.define.standby = std::move(alias); });
+  CLI::Option* standby = addRead(
+      app, "--standby", "ALIAS", "The paravirtual NIC that stays while the devices are away",
+      [](const std::string& text) { return readAlias(text); },
+      [&typed](std::string alias) { typed.define.standby = std::move(alias); });
   app.add_flag("--remove", typed.define.remove, "Take the metadata out")->excludes(vf)->excludes(standby);
   app.add_flag("--dry-run", typed.define.dry_run, "Print what would be written; change nothing");
 }
@@ -183,7 +198,8 @@ void addHostCommands(CLI::App& root, Typed& typed) {
   vf.final_callback([&vf] {
     if (vf.get_subcommands().empty()) throw CLI::RequiredError("A command ('list')");
   });
-  addCommand(vf, typed, "list", "List the VFs and who has them", [] { return std::make_unique<VfListCommand>(); });
+  addCommand(vf, typed, "list", "List the VFs and who has them",
+             [] { return std::make_unique<VfListCommand>(); });
 
   CLI::App& agent = addCommand(root, typed, "agent", "Ask the agent in a guest",
                                [&typed] { return std::make_unique<AgentCommand>(typed.vm, typed.method); });
@@ -217,7 +233,9 @@ void addHidden(CLI::App& root, Typed& typed) {
       typed.answer = [] { return bashCompletion(describeCommands()); };
       return;
     }
-    const Candidates what = typed.id == "ids" ? Candidates::kIds : typed.id == "vms" ? Candidates::kVms : Candidates::kHosts;
+    const Candidates what = typed.id == "ids"   ? Candidates::kIds
+                            : typed.id == "vms" ? Candidates::kVms
+                                                : Candidates::kHosts;
     typed.make = [what] { return std::make_unique<CandidatesCommand>(what); };
   });
 }
@@ -253,7 +271,8 @@ UsageError usageError(const CLI::App& root, const std::string& problem) {
   const auto [app, name] = named(root);
   const auto rest = root.remaining();
   std::string text = problem;
-  if (app == &root && !rest.empty() && rest.front()[0] != '-') text = fmt::format("there is no command '{}'", rest.front());
+  if (app == &root && !rest.empty() && rest.front()[0] != '-')
+    text = fmt::format("there is no command '{}'", rest.front());
   if (!text.empty() && text.back() != '.') text += '.';
   return {fmt::format("{}: {}\n'{} --help' says how it is used.\n", name, text, name)};
 }
@@ -281,7 +300,8 @@ CommandDoc describe(const CLI::App& app) {
   }
   std::stable_sort(doc.options.begin(), doc.options.end(),
                    [](const OptionDoc& a, const OptionDoc& b) { return a.positional && !b.positional; });
-  for (const CLI::App* command : app.get_subcommands([](const CLI::App* sub) { return !sub->get_group().empty(); })) {
+  for (const CLI::App* command :
+       app.get_subcommands([](const CLI::App* sub) { return !sub->get_group().empty(); })) {
     doc.commands.push_back(describe(*command));
   }
   return doc;

@@ -1,5 +1,5 @@
-// The commands and their options as plain data: what the man pages and the completion are made from, so that neither
-// can differ from the parser. Plain values, any thread.
+// The commands and their options as plain data: what the man pages and the completion are made from, so that
+// neither can differ from the parser. Plain values, any thread.
 #pragma once
 
 #include <string>
@@ -20,7 +20,7 @@ struct OptionDoc {
 struct CommandDoc {
   std::string name;  ///< "rdmove", "migrate"
   std::string summary;
-  std::string details;  ///< paragraphs, for the end of --help and for the man page; may be empty
+  std::string details;             ///< paragraphs, for the end of --help and for the man page; may be empty
   std::vector<OptionDoc> options;  ///< positionals first, in their order
   std::vector<CommandDoc> commands;
 };

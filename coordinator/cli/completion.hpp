@@ -1,5 +1,5 @@
-// The bash completion script out of the command tree: commands, options and their words; ids, VMs and hosts are what
-// the daemon tells (`rdmove completion ids`). Pure; any thread.
+// The bash completion script out of the command tree: commands, options and their words; ids, VMs and hosts
+// are what the daemon tells (`rdmove completion ids`). Pure; any thread.
 #pragma once
 
 #include <string>

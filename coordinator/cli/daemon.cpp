@@ -24,7 +24,8 @@ Failure unreachable(const std::string& socket, int error) {
 
 }  // namespace
 
-Daemon::Daemon(std::string socket, std::unique_ptr<Stub> stub) : socket_(std::move(socket)), stub_(std::move(stub)) {}
+Daemon::Daemon(std::string socket, std::unique_ptr<Stub> stub)
+    : socket_(std::move(socket)), stub_(std::move(stub)) {}
 
 tl::expected<Daemon, Failure> Daemon::connect(const std::string& socket) {
   sockaddr_un address{};
@@ -48,19 +49,21 @@ Failure Daemon::failure(const grpc::Status& status) const {
   const ExitCode code = exitCodeForStatus(status.error_code());
   switch (status.error_code()) {
     case grpc::StatusCode::UNIMPLEMENTED:
-      return {code, fmt::format("rdmoved at {} does not know this call; it is older than this rdmove {}. Update it.",
-                                socket_, RDMOVE_VERSION)};
+      return {code, fmt::format(
+                        "rdmoved at {} does not know this call; it is older than this rdmove {}. Update it.",
+                        socket_, RDMOVE_VERSION)};
     case grpc::StatusCode::UNAVAILABLE:
     case grpc::StatusCode::CANCELLED:
-      return {code, fmt::format("lost contact with rdmoved at {}: {}. See 'systemctl status rdmoved'.", socket_,
-                                status.error_message())};
+      return {code, fmt::format("lost contact with rdmoved at {}: {}. See 'systemctl status rdmoved'.",
+                                socket_, status.error_message())};
     case grpc::StatusCode::DEADLINE_EXCEEDED:
       return {code, fmt::format("rdmoved at {} does not answer. See 'journalctl -u rdmoved'.", socket_)};
-    default: break;
+    default:
+      break;
   }
   if (!status.error_message().empty()) return {code, status.error_message()};
-  return {code, fmt::format("rdmoved at {} failed without a reason (status {}). See 'journalctl -u rdmoved'.", socket_,
-                            static_cast<int>(status.error_code()))};
+  return {code, fmt::format("rdmoved at {} failed without a reason (status {}). See 'journalctl -u rdmoved'.",
+                            socket_, static_cast<int>(status.error_code()))};
 }
 
 }  // namespace rdmove::cli

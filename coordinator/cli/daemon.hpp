@@ -1,5 +1,5 @@
-// The connection to this host's rdmoved: one unix socket, connected once and never again, so that a break is seen
-// as a break. Owned by runCli(); one thread at a time.
+// The connection to this host's rdmoved: one unix socket, connected once and never again, so that a break is
+// seen as a break. Owned by runCli(); one thread at a time.
 #pragma once
 
 #include <grpcpp/client_context.h>
@@ -24,7 +24,8 @@ class Daemon {
 
   /// One unary call, at most two minutes long (doctor asks the partner and the guest too).
   template <class Request, class Reply>
-  tl::expected<Reply, Failure> call(grpc::Status (Stub::*method)(grpc::ClientContext*, const Request&, Reply*),
+  tl::expected<Reply, Failure> call(grpc::Status (Stub::*method)(grpc::ClientContext*, const Request&,
+                                                                 Reply*),
                                     const Request& request) {
     grpc::ClientContext context;
     context.set_deadline(std::chrono::system_clock::now() + std::chrono::minutes(2));

@@ -15,15 +15,18 @@ ExitCode exitCodeForOutcome(std::string_view outcome) {
 
 ExitCode exitCodeForStatus(int code) {
   switch (code) {
-    case grpc::StatusCode::OK: return ExitCode::kDone;
+    case grpc::StatusCode::OK:
+      return ExitCode::kDone;
     // The daemon may have gone on, or not: nobody can tell from here.
     case grpc::StatusCode::UNAVAILABLE:
     case grpc::StatusCode::DEADLINE_EXCEEDED:
     case grpc::StatusCode::CANCELLED:
     case grpc::StatusCode::INTERNAL:
     case grpc::StatusCode::UNKNOWN:
-    case grpc::StatusCode::DATA_LOSS: return ExitCode::kLostContact;
-    default: return ExitCode::kRefused;
+    case grpc::StatusCode::DATA_LOSS:
+      return ExitCode::kLostContact;
+    default:
+      return ExitCode::kRefused;
   }
 }
 

@@ -23,7 +23,8 @@ struct Failure {
   std::string sentence;
 };
 
-/// From MigrationSummary.outcome. A word that this version does not know is kLostContact: look with `rdmove show`.
+/// From MigrationSummary.outcome. A word that this version does not know is kLostContact: look with `rdmove
+/// show`.
 ExitCode exitCodeForOutcome(std::string_view outcome);
 
 /// From a grpc::StatusCode that ended a call with no outcome.

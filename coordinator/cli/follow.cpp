@@ -31,7 +31,8 @@ Failure interrupted(const FollowOne& what, const std::string& id) {
   return {ExitCode::kLostContact, fmt::format("interrupted; migration {} goes on. {}", id, howToGoOn(id))};
 }
 
-Failure broken(const Daemon& daemon, const FollowOne& what, const std::string& id, const grpc::Status& status) {
+Failure broken(const Daemon& daemon, const FollowOne& what, const std::string& id,
+               const grpc::Status& status) {
   const std::string cause = status.ok() ? "it ended the stream" : status.error_message();
   if (!id.empty()) {
     return {ExitCode::kLostContact,
@@ -39,10 +40,11 @@ Failure broken(const Daemon& daemon, const FollowOne& what, const std::string& i
   }
   // Its own words: refused before it started.
   if (exitCodeForStatus(status.error_code()) == ExitCode::kRefused) return daemon.failure(status);
-  return {ExitCode::kLostContact,
-          fmt::format("lost contact with rdmoved: {}; {} goes on if it had started. 'rdmove list' shows it once "
-                      "rdmoved runs again ('systemctl status rdmoved').",
-                      cause, what.called)};
+  return {
+      ExitCode::kLostContact,
+      fmt::format("lost contact with rdmoved: {}; {} goes on if it had started. 'rdmove list' shows it once "
+                  "rdmoved runs again ('systemctl status rdmoved').",
+                  cause, what.called)};
 }
 
 }  // namespace

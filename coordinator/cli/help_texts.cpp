@@ -4,7 +4,8 @@ namespace rdmove::cli {
 
 std::string_view detailsOf(std::string_view command) {
   if (command == "rdmove") {
-    return "A migration belongs to the daemons of both hosts. It goes on when this command is interrupted or\n"
+    return "A migration belongs to the daemons of both hosts. It goes on when this command is interrupted "
+           "or\n"
            "loses its contact; 'rdmove watch ID' follows it again, 'rdmove cancel ID' rolls it back.\n"
            "\n"
            "'rdmove COMMAND --help' explains a command.\n"
@@ -44,15 +45,18 @@ std::string_view detailsOf(std::string_view command) {
            "returns; 'rdmove watch ID' shows how it ends.\n";
   }
   if (command == "agent") {
-    return "The queries: 'status' (versions, devices, what it is doing), 'counters' (of the RDMA devices) and\n"
+    return "The queries: 'status' (versions, devices, what it is doing), 'counters' (of the RDMA devices) "
+           "and\n"
            "'holdouts' (processes that hold an RDMA device open and have not said that they let go).\n";
   }
   if (command == "define") {
     return "Writes the rdma element of the VM's metadata, into the live and the persistent definition. It\n"
            "replaces what was there.\n"
            "\n"
-           "The keys of --vf: alias (libvirt's user alias of the device), pool (the pool it belongs to, the same\n"
-           "name on both hosts), model (shared-port, virtual-switch or roce), continuity (reconnect, park or\n"
+           "The keys of --vf: alias (libvirt's user alias of the device), pool (the pool it belongs to, the "
+           "same\n"
+           "name on both hosts), model (shared-port, virtual-switch or roce), continuity (reconnect, park "
+           "or\n"
            "carry) and mac (default: as the device has it).\n"
            "\n"
            "Example:\n"

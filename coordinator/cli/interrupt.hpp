@@ -1,5 +1,5 @@
-// Ctrl-C (and SIGTERM) while a stream is followed: calls back once from a thread of its own, then the signals do
-// again what they did before. At most one at a time in the process; made and destroyed on the main thread.
+// Ctrl-C (and SIGTERM) while a stream is followed: calls back once from a thread of its own, then the signals
+// do again what they did before. At most one at a time in the process; made and destroyed on the main thread.
 #pragma once
 
 #include <signal.h>

@@ -65,15 +65,18 @@ std::string options(const CommandDoc& doc) {
       out += ".TP\n.I " + roff(option.name) + '\n' + roff(option.help) + ".\n";
       continue;
     }
-    const std::string short_name = option.short_name.empty() ? "" : "\\fB" + roff(option.short_name) + "\\fR, ";
+    const std::string short_name =
+        option.short_name.empty() ? "" : "\\fB" + roff(option.short_name) + "\\fR, ";
     const std::string value = option.value.empty() ? "" : " \\fI" + roff(option.value) + "\\fR";
-    out += ".TP\n" + short_name + "\\fB" + roff(option.name) + "\\fR" + value + '\n' + roff(option.help) + ".\n";
+    out +=
+        ".TP\n" + short_name + "\\fB" + roff(option.name) + "\\fR" + value + '\n' + roff(option.help) + ".\n";
   }
   return out;
 }
 
 std::string page(const CommandDoc& doc, const std::string& page_name, const std::string& full_name) {
-  std::string out = fmt::format(".TH {} 1 \"\" \"rdmove {}\" \"User Commands\"\n", upper(roff(page_name)), RDMOVE_VERSION);
+  std::string out =
+      fmt::format(".TH {} 1 \"\" \"rdmove {}\" \"User Commands\"\n", upper(roff(page_name)), RDMOVE_VERSION);
   out += ".SH NAME\n" + roff(page_name) + " \\- " + roff(doc.summary) + '\n';
   out += ".SH SYNOPSIS\n" + synopsis(doc, full_name);
   if (!doc.details.empty()) out += ".SH DESCRIPTION\n" + details(doc.details);
@@ -111,9 +114,11 @@ std::string find(const CommandDoc& doc, const std::string& prefix, const std::st
 std::string manPage(const CommandDoc& root, const std::string& command) {
   if (!command.empty()) return find(root, "", command);
   return page(root, "rdmove", "rdmove") + ".SH COMMANDS\n" + commandList(root, "rdmove-") +
-         ".SH ENVIRONMENT\n.TP\n.B RDMOVE_SOCKET\nrdmoved's unix socket, if \\fB\\-\\-socket\\fR does not name one.\n"
+         ".SH ENVIRONMENT\n.TP\n.B RDMOVE_SOCKET\nrdmoved's unix socket, if \\fB\\-\\-socket\\fR does not "
+         "name one.\n"
          ".TP\n.B COLUMNS\nThe width to draw for.\n"
-         ".SH FILES\n.TP\n.I /run/rdmove/rdmoved.sock\nThe daemon's socket: for root and members of group rdmove.\n"
+         ".SH FILES\n.TP\n.I /run/rdmove/rdmoved.sock\nThe daemon's socket: for root and members of group "
+         "rdmove.\n"
          ".SH SEE ALSO\n.BR rdmoved (8),\n.BR virsh (1)\n";
 }
 

@@ -46,7 +46,8 @@ enum class Ends { kLeftToCaller, kShown };
 
 class LineView : public UpdateView {
  public:
-  LineView(const Terminal& terminal, Redraw redraw, Ends ends) : terminal_(terminal), redraw_(redraw), ends_(ends) {}
+  LineView(const Terminal& terminal, Redraw redraw, Ends ends)
+      : terminal_(terminal), redraw_(redraw), ends_(ends) {}
 
   void show(const v1::MigrationUpdate& update) override {
     if (update.final()) {
@@ -82,15 +83,16 @@ class LineView : public UpdateView {
       const int left = terminal_.width - 1 - static_cast<int>(phase.size()) - 2;
       if (left < 20) return;
       // \033[K: a shorter line must not leave the end of the longer one before it.
-      terminal_.out << '\r' << phase << "  " << transferLine(update.progress(), left) << "\033[K" << std::flush;
+      terminal_.out << '\r' << phase << "  " << transferLine(update.progress(), left) << "\033[K"
+                    << std::flush;
       drawn_ = true;
       return;
     }
     const int tenth = percentDone(update.progress()) / 10;
     if (tenth <= said.tenth) return;
     said.tenth = tenth;
-    terminal_.out << printable(update.migration().id()) << "  " << transferLine(update.progress(), terminal_.width)
-                  << std::endl;
+    terminal_.out << printable(update.migration().id()) << "  "
+                  << transferLine(update.progress(), terminal_.width) << std::endl;
   }
 
   const Terminal& terminal_;
@@ -116,11 +118,16 @@ std::string transferLine(const v1::TransferProgress& progress, int width) {
   const int bar = std::min(40, width - static_cast<int>(numbers.size()) - 3);
   if (bar < 8) return numbers.substr(0, static_cast<std::size_t>(std::max(width, 0)));
   const auto full = static_cast<std::size_t>(bar * percent / 100);
-  return '[' + std::string(full, '#') + std::string(static_cast<std::size_t>(bar) - full, '.') + "] " + numbers;
+  return '[' + std::string(full, '#') + std::string(static_cast<std::size_t>(bar) - full, '.') + "] " +
+         numbers;
 }
 
-std::unique_ptr<UpdateView> quietView() { return std::make_unique<QuietView>(); }
-std::unique_ptr<UpdateView> jsonView(const Terminal& terminal) { return std::make_unique<JsonView>(terminal); }
+std::unique_ptr<UpdateView> quietView() {
+  return std::make_unique<QuietView>();
+}
+std::unique_ptr<UpdateView> jsonView(const Terminal& terminal) {
+  return std::make_unique<JsonView>(terminal);
+}
 std::unique_ptr<UpdateView> lineView(const Terminal& terminal) {
   return std::make_unique<LineView>(terminal, Redraw::kNo, Ends::kLeftToCaller);
 }

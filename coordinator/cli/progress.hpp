@@ -1,5 +1,5 @@
-// How a stream of updates is shown while it lasts: as JSON lines, as plain lines, as a bar that redraws, or not at
-// all. Owned by the command that follows the stream; main thread only.
+// How a stream of updates is shown while it lasts: as JSON lines, as plain lines, as a bar that redraws, or
+// not at all. Owned by the command that follows the stream; main thread only.
 #pragma once
 
 #include <memory>

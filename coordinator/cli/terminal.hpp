@@ -1,4 +1,5 @@
-// Where a command writes: answers to out, what went wrong to err. Owned by main() or a test; main thread only.
+// Where a command writes: answers to out, what went wrong to err. Owned by main() or a test; main thread
+// only.
 #pragma once
 
 #include <ostream>

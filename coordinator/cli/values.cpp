@@ -9,9 +9,15 @@
 namespace rdmove::cli {
 namespace {
 
-bool isLetter(char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z'); }
-bool isDigit(char c) { return c >= '0' && c <= '9'; }
-bool isControl(char c) { return static_cast<unsigned char>(c) < 0x20 || c == 0x7f; }
+bool isLetter(char c) {
+  return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z');
+}
+bool isDigit(char c) {
+  return c >= '0' && c <= '9';
+}
+bool isControl(char c) {
+  return static_cast<unsigned char>(c) < 0x20 || c == 0x7f;
+}
 
 std::string expectation(Range range) {
   return fmt::format("give {} to {}{}{}", range.least, range.most, range.unit.empty() ? "" : " ", range.unit);
@@ -32,7 +38,8 @@ Reading<std::uint32_t> readNumber(std::string_view text, Range range) {
   std::uint64_t value = 0;
   const auto [end, error] = std::from_chars(digits.data(), digits.data() + digits.size(), value);
   if (text[0] == '-') return wrong("{} is negative; {}", text, expectation(range));
-  if (error != std::errc{} || value > range.most) return wrong("{} is too large; {}", text, expectation(range));
+  if (error != std::errc{} || value > range.most)
+    return wrong("{} is too large; {}", text, expectation(range));
   if (value < range.least) return wrong("{} is too small; {}", text, expectation(range));
   return static_cast<std::uint32_t>(value);
 }
@@ -64,9 +71,10 @@ Reading<std::string> readAlias(std::string_view text) {
 
 Reading<std::string> readUri(std::string_view text) {
   const auto colon = text.find(':');
-  const bool scheme = colon != std::string_view::npos && colon > 0 && isLetter(text[0]) &&
-                      std::all_of(text.begin(), text.begin() + static_cast<std::ptrdiff_t>(colon),
-                                  [](char c) { return isLetter(c) || isDigit(c) || c == '+' || c == '-' || c == '.'; });
+  const bool scheme =
+      colon != std::string_view::npos && colon > 0 && isLetter(text[0]) &&
+      std::all_of(text.begin(), text.begin() + static_cast<std::ptrdiff_t>(colon),
+                  [](char c) { return isLetter(c) || isDigit(c) || c == '+' || c == '-' || c == '.'; });
   if (!scheme || colon + 1 == text.size() || std::any_of(text.begin(), text.end(), isControl)) {
     return wrong("'{}' is not a URI; write it like tcp://hostb.example:49152", text);
   }
@@ -76,7 +84,8 @@ Reading<std::string> readUri(std::string_view text) {
 Reading<std::string> readSocketPath(std::string_view text) {
   if (text.empty()) return wrong("the path is empty");
   if (text.size() >= sizeof(sockaddr_un::sun_path)) {
-    return wrong("the path is {} bytes long; a unix socket's may have {}", text.size(), sizeof(sockaddr_un::sun_path) - 1);
+    return wrong("the path is {} bytes long; a unix socket's may have {}", text.size(),
+                 sizeof(sockaddr_un::sun_path) - 1);
   }
   return std::string(text);
 }

@@ -19,10 +19,12 @@ std::string apply(VfSpec& spec, std::string_view key, std::string_view value) {
     spec.pool = PoolName(*pool);
   } else if (key == "model") {
     spec.model = parseModel(value);
-    if (!spec.model) return fmt::format("'{}' is not a model; give shared-port, virtual-switch or roce", value);
+    if (!spec.model)
+      return fmt::format("'{}' is not a model; give shared-port, virtual-switch or roce", value);
   } else if (key == "continuity") {
     spec.continuity = parseContinuity(value);
-    if (!spec.continuity) return fmt::format("'{}' is not a continuity; give reconnect, park or carry", value);
+    if (!spec.continuity)
+      return fmt::format("'{}' is not a continuity; give reconnect, park or carry", value);
   } else if (key == "mac") {
     const auto mac = readMac(value);
     if (!mac) return mac.error();
@@ -43,7 +45,8 @@ Reading<VfSpec> readVfSpec(std::string_view text) {
     const std::string_view pair = rest.substr(0, rest.find(','));
     const auto equals = pair.find('=');
     if (equals == std::string_view::npos) {
-      return tl::unexpected(fmt::format("'{}' is not KEY=VALUE; write it like alias=ua-rdma0,pool=fabric", pair));
+      return tl::unexpected(
+          fmt::format("'{}' is not KEY=VALUE; write it like alias=ua-rdma0,pool=fabric", pair));
     }
     const std::string_view key = pair.substr(0, equals);
     if (!seen.insert(key).second) return tl::unexpected(fmt::format("'{}' is given twice", key));
@@ -53,8 +56,10 @@ Reading<VfSpec> readVfSpec(std::string_view text) {
     if (pair.size() == rest.size()) break;
     rest.remove_prefix(pair.size() + 1);
   }
-  if (spec.alias.empty()) return tl::unexpected(std::string("alias is missing; write it like alias=ua-rdma0,pool=fabric"));
-  if (spec.pool.empty()) return tl::unexpected(std::string("pool is missing; write it like alias=ua-rdma0,pool=fabric"));
+  if (spec.alias.empty())
+    return tl::unexpected(std::string("alias is missing; write it like alias=ua-rdma0,pool=fabric"));
+  if (spec.pool.empty())
+    return tl::unexpected(std::string("pool is missing; write it like alias=ua-rdma0,pool=fabric"));
   return spec;
 }
 

@@ -11,7 +11,9 @@ namespace rdmove::timeline {
 namespace {
 
 // In double from the start: a wall clock in microseconds fits 53 bits, and hostile values cannot overflow.
-double milliseconds(std::int64_t us, double zero_us) { return (static_cast<double>(us) - zero_us) / 1000.0; }
+double milliseconds(std::int64_t us, double zero_us) {
+  return (static_cast<double>(us) - zero_us) / 1000.0;
+}
 
 double lastKnown(const TimelineSpan& span) {
   return static_cast<double>(std::max(span.begin_us, span.end_us.value_or(span.begin_us)));
@@ -128,8 +130,8 @@ std::string number(double value) {
 }
 
 std::size_t columnsOf(std::string_view text) {
-  return static_cast<std::size_t>(
-      std::count_if(text.begin(), text.end(), [](char c) { return (static_cast<unsigned char>(c) & 0xc0U) != 0x80U; }));
+  return static_cast<std::size_t>(std::count_if(
+      text.begin(), text.end(), [](char c) { return (static_cast<unsigned char>(c) & 0xc0U) != 0x80U; }));
 }
 
 std::string shown(std::string_view text, std::size_t columns) {

@@ -1,5 +1,5 @@
-// Where each row of a timeline goes on its axis: shared by the text and the SVG renderer, seen by nobody else.
-// Pure; holds pointers into the Timeline it was made from, which must outlive it. Any thread.
+// Where each row of a timeline goes on its axis: shared by the text and the SVG renderer, seen by nobody
+// else. Pure; holds pointers into the Timeline it was made from, which must outlive it. Any thread.
 #pragma once
 
 #include <cstddef>

@@ -23,7 +23,8 @@ constexpr int kRow = 26;
 constexpr int kGroupHead = 34;
 constexpr int kBar = 16;
 
-// Plain rules and no CSS variables, so that converters draw it too; the dark ones come second. s0.. are the sources.
+// Plain rules and no CSS variables, so that converters draw it too; the dark ones come second. s0.. are the
+// sources.
 constexpr std::string_view kStyle = R"(<style>
 text{font:12.5px system-ui,-apple-system,"Segoe UI","DejaVu Sans",sans-serif;fill:#1c2430}
 .h{font-size:19px;font-weight:600}.g{font-weight:600}.num{font-variant-numeric:tabular-nums}
@@ -46,12 +47,23 @@ std::string escaped(std::string_view text, std::size_t columns) {
   std::string out;
   for (const char c : shown(text, columns)) {
     switch (c) {
-      case '&': out += "&amp;"; break;
-      case '<': out += "&lt;"; break;
-      case '>': out += "&gt;"; break;
-      case '"': out += "&quot;"; break;
-      case '\'': out += "&#39;"; break;
-      default: out += c;
+      case '&':
+        out += "&amp;";
+        break;
+      case '<':
+        out += "&lt;";
+        break;
+      case '>':
+        out += "&gt;";
+        break;
+      case '"':
+        out += "&quot;";
+        break;
+      case '\'':
+        out += "&#39;";
+        break;
+      default:
+        out += c;
     }
   }
   return out;
@@ -68,7 +80,8 @@ class Picture {
     if (rows == 0) bottom_ += kRow;
     const int height = bottom_ + 44 + 18 * static_cast<int>(notes().size());
     out_ = fmt::format(
-        "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 {0} {1}\" width=\"{0}\" height=\"{1}\" role=\"img\" "
+        "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 {0} {1}\" width=\"{0}\" height=\"{1}\" "
+        "role=\"img\" "
         "aria-label=\"Timeline of migration {2}\">\n",
         kWidth, height, escaped(timeline_.migration, 120));
     out_ += kStyle;
@@ -99,8 +112,10 @@ class Picture {
   std::vector<std::string> notes() const {
     std::vector<std::string> notes;
     if (layout_.groups.empty()) return notes;
-    if (layout_.skewed) notes.emplace_back("Below 0: each host uses its own clock, and that one's is behind.");
-    if (layout_.left_out != 0) notes.push_back(fmt::format("{} shorter spans are left out.", layout_.left_out));
+    if (layout_.skewed)
+      notes.emplace_back("Below 0: each host uses its own clock, and that one's is behind.");
+    if (layout_.left_out != 0)
+      notes.push_back(fmt::format("{} shorter spans are left out.", layout_.left_out));
     return notes;
   }
 
@@ -117,17 +132,18 @@ class Picture {
 
   void heading() {
     const std::string outcome = escaped(timeline_.outcome, 24);
-    const std::string_view mood = timeline_.outcome == "Completed" ? "good"
+    const std::string_view mood = timeline_.outcome == "Completed"                                   ? "good"
                                   : timeline_.outcome == "running" || timeline_.outcome == "Running" ? "mid"
-                                                                                                      : "bad";
+                                                                                                     : "bad";
     const int pill = 26 + 8 * static_cast<int>(timeline::columnsOf(shown(timeline_.outcome, 24)));
     add("<text class=\"h\" x=\"24\" y=\"40\">{}</text>\n", escaped(timeline_.domain, 60));
     add("<text class=\"dim\" x=\"24\" y=\"62\">{} · {} ms</text>\n", escaped(timeline_.migration, 90),
         number(layout_.total));
     if (timeline_.outcome.empty()) return;
-    add("<rect class=\"pill {}\" x=\"{}\" y=\"22\" width=\"{}\" height=\"26\" rx=\"13\"/>", mood, kWidth - 24 - pill,
-        pill);
-    add("<text class=\"on\" x=\"{}\" y=\"39.5\" text-anchor=\"middle\">{}</text>\n", kWidth - 24 - pill / 2.0, outcome);
+    add("<rect class=\"pill {}\" x=\"{}\" y=\"22\" width=\"{}\" height=\"26\" rx=\"13\"/>", mood,
+        kWidth - 24 - pill, pill);
+    add("<text class=\"on\" x=\"{}\" y=\"39.5\" text-anchor=\"middle\">{}</text>\n", kWidth - 24 - pill / 2.0,
+        outcome);
   }
 
   void lanes() {
@@ -135,7 +151,8 @@ class Picture {
     for (std::size_t i = 0; i < layout_.groups.size(); ++i) {
       const int height = kGroupHead + kRow * static_cast<int>(layout_.groups[i].rows.size());
       if (i % 2 == 0) {
-        add("<rect class=\"lane\" x=\"12\" y=\"{}\" width=\"{}\" height=\"{}\" rx=\"8\"/>\n", y, kWidth - 24, height);
+        add("<rect class=\"lane\" x=\"12\" y=\"{}\" width=\"{}\" height=\"{}\" rx=\"8\"/>\n", y, kWidth - 24,
+            height);
       }
       y += height;
     }
@@ -147,8 +164,8 @@ class Picture {
       return;
     }
     for (const double at : timeline::ticks(layout_.left, layout_.right, 8)) {
-      add("<line class=\"{}\" x1=\"{:.1f}\" x2=\"{:.1f}\" y1=\"{}\" y2=\"{}\"/>", at == 0 ? "zero" : "grid", x(at), x(at),
-          kTop, bottom_ + 6);
+      add("<line class=\"{}\" x1=\"{:.1f}\" x2=\"{:.1f}\" y1=\"{}\" y2=\"{}\"/>", at == 0 ? "zero" : "grid",
+          x(at), x(at), kTop, bottom_ + 6);
       for (const int y : {kTop - 10, bottom_ + 22}) {
         add("<text class=\"dim num\" x=\"{:.1f}\" y=\"{}\" text-anchor=\"middle\">{}</text>", x(at), y,
             timeline::tickLabel(at));
@@ -180,15 +197,15 @@ class Picture {
     const double base = y + 17.5;
     const double radius = std::min(4.0, (to - from) / 2);
     const std::string duration = row.running ? "running" : number(row.duration()) + " ms";
-    add("<g><title>{}: begin {} ms, {}{}{}</title>", escaped(row.span->phase, 80), number(row.begin), duration,
-        row.span->failed ? ", failed" : "",
+    add("<g><title>{}: begin {} ms, {}{}{}</title>", escaped(row.span->phase, 80), number(row.begin),
+        duration, row.span->failed ? ", failed" : "",
         row.span->detail.empty() ? "" : "\n" + escaped(row.span->detail, 400));
     add("<text x=\"{}\" y=\"{}\">{}</text>", 44, base, escaped(row.span->phase, 22));
     const std::string style = row.span->failed ? "class=\"failed\""
                               : row.running    ? fmt::format("fill=\"url(#f{})\"", colour)
                                                : fmt::format("class=\"s{}\"", colour);
-    add("<rect {} x=\"{:.1f}\" y=\"{:.1f}\" width=\"{:.1f}\" height=\"{}\" rx=\"{:.1f}\"/>", style, from, top, to - from,
-        kBar, radius);
+    add("<rect {} x=\"{:.1f}\" y=\"{:.1f}\" width=\"{:.1f}\" height=\"{}\" rx=\"{:.1f}\"/>", style, from, top,
+        to - from, kBar, radius);
     if (row.running) {
       add("<path class=\"open\" d=\"M{:.1f} {:.1f}l5 5-5 5\"/>", to + 2, top + 3);
     }

@@ -65,8 +65,8 @@ Columns measure(const Layout& layout, std::size_t width) {
 
 std::size_t cell(double at, const Layout& layout, std::size_t cells) {
   const double share = (at - layout.left) / (layout.right - layout.left);
-  return static_cast<std::size_t>(std::clamp(std::floor(share * static_cast<double>(cells) + 0.5), 0.0,
-                                             static_cast<double>(cells)));
+  return static_cast<std::size_t>(
+      std::clamp(std::floor(share * static_cast<double>(cells) + 0.5), 0.0, static_cast<double>(cells)));
 }
 
 std::string bar(const Row& row, const Layout& layout, std::size_t cells) {
@@ -88,7 +88,8 @@ std::string bar(const Row& row, const Layout& layout, std::size_t cells) {
 std::string axis(const Layout& layout, const Columns& columns) {
   std::string line(columns.bar + 2, ' ');
   std::size_t free = 0;
-  for (const double at : timeline::ticks(layout.left, layout.right, std::max(2, static_cast<int>(columns.bar / 9)))) {
+  for (const double at :
+       timeline::ticks(layout.left, layout.right, std::max(2, static_cast<int>(columns.bar / 9)))) {
     const std::string label = timeline::tickLabel(at);
     const std::size_t where = 1 + std::min(cell(at, layout, columns.bar), columns.bar - 1);
     if (where < free || where + label.size() > line.size()) continue;
@@ -107,7 +108,8 @@ void addRows(std::string& out, const Layout& layout, const Columns& columns) {
     for (const Row& row : group.rows) {
       const std::string duration = durationText(row);
       out += trimmed("  " + padded(shown(row.span->phase, columns.label), columns.label) + " │" +
-                     bar(row, layout, columns.bar) + "│ " + fmt::format("{:>{}} ", number(row.begin), columns.begin) +
+                     bar(row, layout, columns.bar) + "│ " +
+                     fmt::format("{:>{}} ", number(row.begin), columns.begin) +
                      std::string(columns.duration - columnsOf(duration), ' ') + duration) +
              '\n';
     }
@@ -130,8 +132,8 @@ void addFailures(std::string& out, const Layout& layout, std::size_t width) {
 std::string renderText(const Timeline& timeline, int width) {
   const auto columns = static_cast<std::size_t>(std::clamp(width, 48, 400));
   const Layout layout = timeline::layOut(timeline, kMaxRows);
-  std::string out = shown(fmt::format("{}  {}  {}  {} ms", timeline.migration, timeline.domain, timeline.outcome,
-                                      number(layout.total)),
+  std::string out = shown(fmt::format("{}  {}  {}  {} ms", timeline.migration, timeline.domain,
+                                      timeline.outcome, number(layout.total)),
                           columns) +
                     '\n';
   if (layout.groups.empty()) return out + "nothing has happened yet\n";

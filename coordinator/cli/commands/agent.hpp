@@ -10,7 +10,8 @@ namespace rdmove::cli {
 
 class AgentCommand : public Command {
  public:
-  AgentCommand(std::string domain, std::string method) : domain_(std::move(domain)), method_(std::move(method)) {}
+  AgentCommand(std::string domain, std::string method)
+      : domain_(std::move(domain)), method_(std::move(method)) {}
   ExitCode run(Session& session) override;
 
  private:

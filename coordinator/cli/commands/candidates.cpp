@@ -11,8 +11,9 @@ namespace {
 
 // bash expands what it is given as candidates: a VM that is called '$(...)' must not get there.
 bool harmless(const std::string& word) {
-  return !word.empty() && word.find_first_not_of("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789"
-                                                 "._:+@-") == std::string::npos;
+  return !word.empty() && word.find_first_not_of(
+                              "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789"
+                              "._:+@-") == std::string::npos;
 }
 
 }  // namespace

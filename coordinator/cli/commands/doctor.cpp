@@ -15,8 +15,9 @@ ExitCode DoctorCommand::run(Session& session) {
   const auto reply = session.daemon.call(&Daemon::Stub::Doctor, request);
   if (!reply) return session.terminal.fail(reply.error());
   session.terminal.out << session.formatter.format(*reply) << std::flush;
-  const bool sound = std::none_of(reply->findings().begin(), reply->findings().end(),
-                                  [](const auto& finding) { return finding.severity() >= v1::Finding::ERROR; });
+  const bool sound =
+      std::none_of(reply->findings().begin(), reply->findings().end(),
+                   [](const auto& finding) { return finding.severity() >= v1::Finding::ERROR; });
   return sound ? ExitCode::kDone : ExitCode::kRefused;
 }
 

@@ -32,8 +32,9 @@ ExitCode TimelineCommand::run(Session& session) {
   file << svg;
   file.close();
   if (!file) {
-    return session.terminal.fail({ExitCode::kUsage, fmt::format("cannot write {}: {}. Name another file with --svg.",
-                                                                svg_file_, std::generic_category().message(errno))});
+    return session.terminal.fail(
+        {ExitCode::kUsage, fmt::format("cannot write {}: {}. Name another file with --svg.", svg_file_,
+                                       std::generic_category().message(errno))});
   }
   return ExitCode::kDone;
 }

@@ -10,7 +10,8 @@ namespace rdmove::cli {
 
 class TimelineCommand : public Command {
  public:
-  TimelineCommand(std::string id, std::string svg_file) : id_(std::move(id)), svg_file_(std::move(svg_file)) {}
+  TimelineCommand(std::string id, std::string svg_file)
+      : id_(std::move(id)), svg_file_(std::move(svg_file)) {}
   ExitCode run(Session& session) override;
 
  private:

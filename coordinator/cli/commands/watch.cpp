@@ -7,14 +7,17 @@ namespace rdmove::cli {
 ExitCode WatchCommand::run(Session& session) {
   v1::WatchRequest request;
   request.set_id(id_);
-  const OpenStream open = [&](grpc::ClientContext& context) { return session.daemon.stub().Watch(&context, request); };
+  const OpenStream open = [&](grpc::ClientContext& context) {
+    return session.daemon.stub().Watch(&context, request);
+  };
   const bool json = form_ == OutputForm::kJson;
   if (id_.empty()) {
     const auto view = json ? jsonView(session.terminal) : allView(session.terminal);
     return followAll(session, *view, open);
   }
   const auto view = json ? jsonView(session.terminal) : barView(session.terminal);
-  return followOne(session, {"migration " + id_, json ? Closing::kInStream : Closing::kSentence}, *view, open);
+  return followOne(session, {"migration " + id_, json ? Closing::kInStream : Closing::kSentence}, *view,
+                   open);
 }
 
 }  // namespace rdmove::cli

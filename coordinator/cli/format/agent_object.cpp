@@ -23,7 +23,9 @@ Json read(std::string_view text) {
   return deep ? Json(Json::value_t::discarded) : value;
 }
 
-std::string dumped(const Json& value) { return value.dump(-1, ' ', false, Json::error_handler_t::replace); }
+std::string dumped(const Json& value) {
+  return value.dump(-1, ' ', false, Json::error_handler_t::replace);
+}
 
 std::string scalar(const Json& value) {
   return printable(value.is_string() ? value.get<std::string>() : dumped(value));

@@ -19,15 +19,35 @@ std::string json(const google::protobuf::Message& message) {
 
 }  // namespace
 
-std::string JsonFormatter::format(const v1::ExamineReply& reply) const { return json(reply); }
-std::string JsonFormatter::format(const v1::MigrationUpdate& update) const { return json(update); }
-std::string JsonFormatter::format(const v1::CancelReply& reply) const { return json(reply); }
-std::string JsonFormatter::format(const v1::ListReply& reply) const { return json(reply); }
-std::string JsonFormatter::format(const v1::ShowReply& reply) const { return json(reply); }
-std::string JsonFormatter::format(const v1::TimelineReply& reply) const { return json(reply); }
-std::string JsonFormatter::format(const v1::ListVfsReply& reply) const { return json(reply); }
-std::string JsonFormatter::format(const v1::DefineReply& reply) const { return json(reply); }
-std::string JsonFormatter::format(const v1::DoctorReply& reply) const { return json(reply); }
-std::string JsonFormatter::format(const v1::QueryAgentReply& reply) const { return agentObjectAsJson(reply.json()); }
+std::string JsonFormatter::format(const v1::ExamineReply& reply) const {
+  return json(reply);
+}
+std::string JsonFormatter::format(const v1::MigrationUpdate& update) const {
+  return json(update);
+}
+std::string JsonFormatter::format(const v1::CancelReply& reply) const {
+  return json(reply);
+}
+std::string JsonFormatter::format(const v1::ListReply& reply) const {
+  return json(reply);
+}
+std::string JsonFormatter::format(const v1::ShowReply& reply) const {
+  return json(reply);
+}
+std::string JsonFormatter::format(const v1::TimelineReply& reply) const {
+  return json(reply);
+}
+std::string JsonFormatter::format(const v1::ListVfsReply& reply) const {
+  return json(reply);
+}
+std::string JsonFormatter::format(const v1::DefineReply& reply) const {
+  return json(reply);
+}
+std::string JsonFormatter::format(const v1::DoctorReply& reply) const {
+  return json(reply);
+}
+std::string JsonFormatter::format(const v1::QueryAgentReply& reply) const {
+  return agentObjectAsJson(reply.json());
+}
 
 }  // namespace rdmove::cli

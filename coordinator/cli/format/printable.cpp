@@ -32,16 +32,20 @@ std::string clean(std::string_view text, LineBreaks breaks) {
 
 }  // namespace
 
-std::string printable(std::string_view text) { return clean(text, LineBreaks::kBlank); }
+std::string printable(std::string_view text) {
+  return clean(text, LineBreaks::kBlank);
+}
 
-std::string printableLines(std::string_view text) { return clean(text, LineBreaks::kKeep); }
+std::string printableLines(std::string_view text) {
+  return clean(text, LineBreaks::kKeep);
+}
 
 std::string wallTime(long long microseconds) {
   const std::time_t seconds = microseconds / 1'000'000;
   std::tm parts{};
   if (microseconds <= 0 || gmtime_r(&seconds, &parts) == nullptr || parts.tm_year > 8099) return "-";
-  return fmt::format("{:04}-{:02}-{:02} {:02}:{:02}:{:02}Z", parts.tm_year + 1900, parts.tm_mon + 1, parts.tm_mday,
-                     parts.tm_hour, parts.tm_min, parts.tm_sec);
+  return fmt::format("{:04}-{:02}-{:02} {:02}:{:02}:{:02}Z", parts.tm_year + 1900, parts.tm_mon + 1,
+                     parts.tm_mday, parts.tm_hour, parts.tm_min, parts.tm_sec);
 }
 
 std::string byteCount(unsigned long long bytes) {

@@ -8,13 +8,15 @@ namespace rdmove::cli {
 namespace {
 
 std::size_t columnsOf(const std::string& text) {
-  return static_cast<std::size_t>(
-      std::count_if(text.begin(), text.end(), [](char c) { return (static_cast<unsigned char>(c) & 0xc0U) != 0x80U; }));
+  return static_cast<std::size_t>(std::count_if(
+      text.begin(), text.end(), [](char c) { return (static_cast<unsigned char>(c) & 0xc0U) != 0x80U; }));
 }
 
 }  // namespace
 
-Table::Table(std::vector<std::string> headings) { rows_.push_back(std::move(headings)); }
+Table::Table(std::vector<std::string> headings) {
+  rows_.push_back(std::move(headings));
+}
 
 void Table::add(std::vector<std::string> cells) {
   cells.resize(rows_.front().size());

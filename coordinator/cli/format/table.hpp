@@ -1,5 +1,5 @@
-// A plain text table: headings, then rows, columns as wide as their widest cell. Cells are made printable here.
-// Plain value, any thread.
+// A plain text table: headings, then rows, columns as wide as their widest cell. Cells are made printable
+// here. Plain value, any thread.
 #pragma once
 
 #include <string>

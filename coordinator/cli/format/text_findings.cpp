@@ -11,9 +11,12 @@ namespace {
 
 std::string_view word(v1::Finding::Severity severity) {
   switch (severity) {
-    case v1::Finding::OK: return "ok";
-    case v1::Finding::WARNING: return "warning";
-    default: return "error";  // a severity from a newer daemon is taken for the worst
+    case v1::Finding::OK:
+      return "ok";
+    case v1::Finding::WARNING:
+      return "warning";
+    default:
+      return "error";  // a severity from a newer daemon is taken for the worst
   }
 }
 
@@ -35,12 +38,14 @@ std::string findingsAsText(const google::protobuf::RepeatedPtrField<v1::Finding>
 }
 
 std::string planAsText(const v1::PlanSummary& plan) {
-  std::string out = fmt::format("{} ({}) from {} to {}, {}\n", printable(plan.domain()), printable(plan.uuid()),
-                                printable(plan.source()), printable(plan.destination()),
-                                plan.persistent() ? "persistent" : "transient");
+  std::string out =
+      fmt::format("{} ({}) from {} to {}, {}\n", printable(plan.domain()), printable(plan.uuid()),
+                  printable(plan.source()), printable(plan.destination()),
+                  plan.persistent() ? "persistent" : "transient");
   Table table({"ALIAS", "POOL", "MODEL", "CONTINUITY", "MAC", "GUEST PCI", "VF"});
   for (const auto& vf : plan.vfs()) {
-    table.add({vf.alias(), vf.pool(), vf.model(), vf.continuity(), vf.mac(), vf.guest_pci_address(), vf.source_vf()});
+    table.add({vf.alias(), vf.pool(), vf.model(), vf.continuity(), vf.mac(), vf.guest_pci_address(),
+               vf.source_vf()});
   }
   return plan.vfs().empty() ? out : out + table.str(2);
 }

@@ -11,7 +11,9 @@
 namespace rdmove::cli {
 namespace {
 
-std::string line(const std::string& text) { return printable(text) + '\n'; }
+std::string line(const std::string& text) {
+  return printable(text) + '\n';
+}
 
 }  // namespace
 
@@ -46,7 +48,9 @@ std::string TextFormatter::format(const v1::ListVfsReply& reply) const {
   return table.str();
 }
 
-std::string TextFormatter::format(const v1::QueryAgentReply& reply) const { return agentObjectAsText(reply.json()); }
+std::string TextFormatter::format(const v1::QueryAgentReply& reply) const {
+  return agentObjectAsText(reply.json());
+}
 
 std::string TextFormatter::format(const v1::DefineReply& reply) const {
   const std::string_view where = reply.live() && reply.persistent() ? "live and persistent definition"

@@ -7,12 +7,15 @@
 namespace rdmove::cli {
 namespace {
 
-bool contains(const std::string& text, const std::string& part) { return text.find(part) != std::string::npos; }
+bool contains(const std::string& text, const std::string& part) {
+  return text.find(part) != std::string::npos;
+}
 
 /// For a daemon that left the message empty.
 std::string wordsFor(const v1::MigrationSummary& m) {
   if (m.outcome() == "Completed") {
-    return m.role() == "arrival" ? m.domain() + " arrived from " + m.partner() : m.domain() + " runs on " + m.partner();
+    return m.role() == "arrival" ? m.domain() + " arrived from " + m.partner()
+                                 : m.domain() + " runs on " + m.partner();
   }
   if (m.outcome() == "Refused") return m.domain() + " was not moved, nothing was changed";
   if (m.outcome() == "RolledBack") return m.domain() + " was not moved, all is as it was";
@@ -58,7 +61,8 @@ std::string TextFormatter::format(const v1::ShowReply& reply) const {
   if (!reply.leases().empty()) {
     Table leases({"ALIAS", "POOL", "VF", "LEASE"});
     for (const auto& lease : reply.leases()) {
-      leases.add({lease.alias(), lease.pool(), lease.vf(), lease.permanent() ? "until proven over" : "expires"});
+      leases.add(
+          {lease.alias(), lease.pool(), lease.vf(), lease.permanent() ? "until proven over" : "expires"});
     }
     out += "\nleases:\n" + leases.str(2);
   }

@@ -13,14 +13,16 @@ TEST(ExitCodes, follow_the_outcome) {
   EXPECT_EQ(exitCodeForOutcome("Withdrawn"), ExitCode::kRolledBack);
   EXPECT_EQ(exitCodeForOutcome("Expired"), ExitCode::kRolledBack);
   EXPECT_EQ(exitCodeForOutcome("Degraded"), ExitCode::kDegraded);
-  for (const char* open : {"Running", "", "SomethingNew"}) EXPECT_EQ(exitCodeForOutcome(open), ExitCode::kLostContact);
+  for (const char* open : {"Running", "", "SomethingNew"})
+    EXPECT_EQ(exitCodeForOutcome(open), ExitCode::kLostContact);
 }
 
 TEST(ExitCodes, follow_the_status_of_a_call_without_outcome) {
   using grpc::StatusCode;
-  for (const auto refused : {StatusCode::INVALID_ARGUMENT, StatusCode::NOT_FOUND, StatusCode::FAILED_PRECONDITION,
-                             StatusCode::ALREADY_EXISTS, StatusCode::RESOURCE_EXHAUSTED, StatusCode::PERMISSION_DENIED,
-                             StatusCode::UNIMPLEMENTED, StatusCode::ABORTED}) {
+  for (const auto refused :
+       {StatusCode::INVALID_ARGUMENT, StatusCode::NOT_FOUND, StatusCode::FAILED_PRECONDITION,
+        StatusCode::ALREADY_EXISTS, StatusCode::RESOURCE_EXHAUSTED, StatusCode::PERMISSION_DENIED,
+        StatusCode::UNIMPLEMENTED, StatusCode::ABORTED}) {
     EXPECT_EQ(exitCodeForStatus(refused), ExitCode::kRefused) << refused;
   }
   for (const auto unknown : {StatusCode::UNAVAILABLE, StatusCode::DEADLINE_EXCEEDED, StatusCode::INTERNAL,

@@ -26,37 +26,45 @@ FakeDaemon::~FakeDaemon() {
   std::filesystem::remove_all(directory_, ignored);
 }
 
-void FakeDaemon::die() { server_->Shutdown(std::chrono::system_clock::now()); }
+void FakeDaemon::die() {
+  server_->Shutdown(std::chrono::system_clock::now());
+}
 
 // What a test did not set is UNIMPLEMENTED, as in a daemon that is older.
-#define ANSWER(hook)                                                                 \
-  {                                                                                  \
+#define ANSWER(hook)                                                            \
+  {                                                                             \
     if (!hook) return grpc::Status(grpc::StatusCode::UNIMPLEMENTED, "not set"); \
-    return hook(*request, *reply);                                                   \
+    return hook(*request, *reply);                                              \
   }
 
-grpc::Status FakeDaemon::Examine(grpc::ServerContext*, const v1::MigrateRequest* request, v1::ExamineReply* reply)
-    ANSWER(examine)
-grpc::Status FakeDaemon::List(grpc::ServerContext*, const v1::ListRequest* request, v1::ListReply* reply) ANSWER(list)
-grpc::Status FakeDaemon::ListVfs(grpc::ServerContext*, const v1::ListVfsRequest* request, v1::ListVfsReply* reply)
-    ANSWER(list_vfs)
-grpc::Status FakeDaemon::Cancel(grpc::ServerContext*, const v1::CancelRequest* request, v1::CancelReply* reply)
-    ANSWER(cancel)
-grpc::Status FakeDaemon::GetTimeline(grpc::ServerContext*, const v1::TimelineRequest* request,
-                                     v1::TimelineReply* reply) ANSWER(timeline)
-grpc::Status FakeDaemon::QueryAgent(grpc::ServerContext*, const v1::QueryAgentRequest* request,
-                                    v1::QueryAgentReply* reply) ANSWER(agent)
-grpc::Status FakeDaemon::Define(grpc::ServerContext*, const v1::DefineRequest* request, v1::DefineReply* reply)
-    ANSWER(define)
-grpc::Status FakeDaemon::Doctor(grpc::ServerContext*, const v1::DoctorRequest* request, v1::DoctorReply* reply)
-    ANSWER(doctor)
+grpc::Status FakeDaemon::Examine(grpc::ServerContext*, const v1::MigrateRequest* request,
+                                 v1::ExamineReply* reply)
+    ANSWER(examine) grpc::Status FakeDaemon::List(grpc::ServerContext*, const v1::ListRequest* request,
+                                                  v1::ListReply* reply)
+        ANSWER(list) grpc::Status FakeDaemon::ListVfs(grpc::ServerContext*, const v1::ListVfsRequest* request,
+                                                      v1::ListVfsReply* reply)
+            ANSWER(list_vfs) grpc::Status FakeDaemon::Cancel(grpc::ServerContext*,
+                                                             const v1::CancelRequest* request,
+                                                             v1::CancelReply* reply)
+                ANSWER(cancel) grpc::Status FakeDaemon::GetTimeline(grpc::ServerContext*,
+                                                                    const v1::TimelineRequest* request,
+                                                                    v1::TimelineReply* reply)
+                    ANSWER(timeline) grpc::Status FakeDaemon::QueryAgent(grpc::ServerContext*,
+                                                                         const v1::QueryAgentRequest* request,
+                                                                         v1::QueryAgentReply* reply)
+                        ANSWER(agent) grpc::Status
+    FakeDaemon::Define(grpc::ServerContext*, const v1::DefineRequest* request, v1::DefineReply* reply)
+        ANSWER(define) grpc::Status FakeDaemon::Doctor(grpc::ServerContext*, const v1::DoctorRequest* request,
+                                                       v1::DoctorReply* reply) ANSWER(doctor)
 #undef ANSWER
 
-grpc::Status FakeDaemon::Migrate(grpc::ServerContext* context, const v1::MigrateRequest* request, Updates* updates) {
+            grpc::Status FakeDaemon::Migrate(grpc::ServerContext* context, const v1::MigrateRequest* request,
+                                             Updates* updates) {
   return migrate(*context, *request, *updates);
 }
 
-grpc::Status FakeDaemon::Watch(grpc::ServerContext* context, const v1::WatchRequest* request, Updates* updates) {
+grpc::Status FakeDaemon::Watch(grpc::ServerContext* context, const v1::WatchRequest* request,
+                               Updates* updates) {
   return watch(*context, *request, *updates);
 }
 

@@ -1,5 +1,5 @@
-// A Local service on a unix socket in a temporary directory, and rdmove run against it. A test sets what each call
-// does. Owned by the test; the calls come from gRPC's threads.
+// A Local service on a unix socket in a temporary directory, and rdmove run against it. A test sets what each
+// call does. Owned by the test; the calls come from gRPC's threads.
 #pragma once
 
 #include <grpcpp/server.h>

@@ -82,8 +82,9 @@ TEST(TextOutput, the_closing_sentence_ends_with_the_migration) {
   update.set_message("");
   update.mutable_migration()->set_outcome("RolledBack");
   update.mutable_migration()->set_error("cannot detach ua-rdma0: holdout perftest (pid 7).");
-  EXPECT_EQ(closingSentence(update), "vm1 was not moved, all is as it was: cannot detach ua-rdma0: holdout perftest "
-                                     "(pid 7). migration vm1-20261130-0a1b2c");
+  EXPECT_EQ(closingSentence(update),
+            "vm1 was not moved, all is as it was: cannot detach ua-rdma0: holdout perftest "
+            "(pid 7). migration vm1-20261130-0a1b2c");
 }
 
 TEST(JsonOutput, has_the_protos_names_and_all_fields) {
@@ -91,14 +92,16 @@ TEST(JsonOutput, has_the_protos_names_and_all_fields) {
   EXPECT_EQ(JsonFormatter().format(reply), "{\"migrations\":[]}\n");
   *reply.add_migrations() = summary();
   EXPECT_EQ(JsonFormatter().format(reply),
-            "{\"migrations\":[{\"id\":\"vm1-20261130-0a1b2c\",\"role\":\"departure\",\"domain\":\"vm1\",\"uuid\":\"\","
+            "{\"migrations\":[{\"id\":\"vm1-20261130-0a1b2c\",\"role\":\"departure\",\"domain\":\"vm1\","
+            "\"uuid\":\"\","
             "\"partner\":\"hostb\",\"phase\":\"Completed\",\"outcome\":\"Completed\",\"error\":\"\","
             "\"created_us\":\"0\",\"updated_us\":\"1796028187000000\"}]}\n");
 }
 
 TEST(AgentOutput, is_the_agents_own_object) {
   EXPECT_EQ(agentObjectAsJson("{ \"b\": 1,\n \"a\": [ ] }"), "{\"b\":1,\"a\":[]}\n");
-  EXPECT_EQ(agentObjectAsText(R"({"version":"1","devices":[{"name":"rxe0","mtu":1024},{"name":"rxe1"}],"x":{"y":[]}})"),
+  EXPECT_EQ(agentObjectAsText(
+                R"({"version":"1","devices":[{"name":"rxe0","mtu":1024},{"name":"rxe1"}],"x":{"y":[]}})"),
             "version: 1\ndevices:\n  name  mtu\n  rxe0  1024\n  rxe1  -\nx:\n  y: none\n");
 }
 
@@ -110,7 +113,8 @@ TEST(AgentOutput, bears_what_a_hostile_guest_says) {
   EXPECT_THAT(agentObjectAsText(R"({"a":"\u001b[2J","\u001b":1})"), Not(HasSubstr("\x1b")));
   EXPECT_EQ(agentObjectAsJson("{\"a\":\"\xff\"}").find('\xff'), std::string::npos);
   EXPECT_EQ(agentObjectAsText("[{}]"), "");
-  for (const char* scalar : {"1", "null", "\"x\"", "{}", "[]", "[1,2]"}) EXPECT_FALSE(agentObjectAsText(scalar).empty());
+  for (const char* scalar : {"1", "null", "\"x\"", "{}", "[]", "[1,2]"})
+    EXPECT_FALSE(agentObjectAsText(scalar).empty());
 }
 
 TEST(Printable, numbers_and_times) {

@@ -27,7 +27,9 @@ struct OutcomeCase {
   int code;
 };
 
-void PrintTo(const OutcomeCase& c, std::ostream* out) { *out << c.outcome; }
+void PrintTo(const OutcomeCase& c, std::ostream* out) {
+  *out << c.outcome;
+}
 
 class Outcomes : public testing::TestWithParam<OutcomeCase> {};
 
@@ -52,10 +54,10 @@ TEST(Migrate, options_reach_the_daemon) {
     out.Write(finalOf("Completed"));
     return Status::OK;
   };
-  const Ran ran = run(daemon.socket(), {"migrate", "vm1", "hostb", "--timeout", "60", "--bandwidth", "500",
-                                        "--parallel-connections", "4", "--postcopy", "--auto-converge",
-                                        "--copy-storage-all", "--tls", "--migrateuri", "tcp://b:1", "--force",
-                                        "--prepare-deadline", "1500"});
+  const Ran ran = run(daemon.socket(),
+                      {"migrate", "vm1", "hostb", "--timeout", "60", "--bandwidth", "500",
+                       "--parallel-connections", "4", "--postcopy", "--auto-converge", "--copy-storage-all",
+                       "--tls", "--migrateuri", "tcp://b:1", "--force", "--prepare-deadline", "1500"});
   EXPECT_EQ(ran.code, 0) << ran.err;
   EXPECT_EQ(seen.domain(), "vm1");
   EXPECT_EQ(seen.destination(), "hostb");
@@ -70,7 +72,8 @@ TEST(Migrate, options_reach_the_daemon) {
 
 TEST(Migrate, verbose_shows_the_phases_and_json_shows_the_updates) {
   FakeDaemon daemon;
-  daemon.migrate = sends({updateOf("Preflight"), updateOf("Prepare", "asking the agent"), finalOf("Completed")});
+  daemon.migrate =
+      sends({updateOf("Preflight"), updateOf("Prepare", "asking the agent"), finalOf("Completed")});
   EXPECT_EQ(run(daemon.socket(), {"migrate", "vm1", "hostb", "--verbose"}).out,
             "vm1-x  Preflight\nvm1-x  Prepare  asking the agent\nvm1 runs on hostb. migration vm1-x\n");
   const Ran json = run(daemon.socket(), {"migrate", "vm1", "hostb", "--json"});
@@ -80,7 +83,8 @@ TEST(Migrate, verbose_shows_the_phases_and_json_shows_the_updates) {
 
 TEST(Migrate, a_refusal_before_the_start_is_the_daemons_sentence) {
   FakeDaemon daemon;
-  daemon.migrate = sends({}, Status(StatusCode::NOT_FOUND, "There is no domain vm9. 'virsh list --all' names them."));
+  daemon.migrate =
+      sends({}, Status(StatusCode::NOT_FOUND, "There is no domain vm9. 'virsh list --all' names them."));
   const Ran ran = run(daemon.socket(), {"migrate", "vm9", "hostb"});
   EXPECT_EQ(ran.code, 3);
   EXPECT_EQ(ran.err, "rdmove: There is no domain vm9. 'virsh list --all' names them.\n");
@@ -135,7 +139,10 @@ TEST(Migrate, a_dry_run_prints_the_reasons_and_starts_nothing) {
     reply.add_findings()->set_severity(severity);
     return Status::OK;
   };
-  daemon.migrate = [](auto&, const auto&, auto&) { ADD_FAILURE() << "it started"; return Status::OK; };
+  daemon.migrate = [](auto&, const auto&, auto&) {
+    ADD_FAILURE() << "it started";
+    return Status::OK;
+  };
   EXPECT_EQ(run(daemon.socket(), {"migrate", "vm1", "hostb", "--dry-run"}).code, 3);
   severity = v1::Finding::WARNING;
   EXPECT_EQ(run(daemon.socket(), {"migrate", "vm1", "hostb", "--dry-run", "--json"}).code, 0);

@@ -11,7 +11,8 @@ namespace {
 using testing::HasSubstr;
 using testing::Not;
 
-v1::MigrationUpdate update(const std::string& phase, std::uint64_t left_mib = 0, const std::string& message = "") {
+v1::MigrationUpdate update(const std::string& phase, std::uint64_t left_mib = 0,
+                           const std::string& message = "") {
   v1::MigrationUpdate u;
   u.mutable_migration()->set_id("vm1-x");
   u.mutable_migration()->set_domain("vm1");
@@ -39,7 +40,8 @@ TEST(Progress, one_line_has_percent_bytes_left_dirty_rate_pass_and_time) {
   EXPECT_EQ(transferLine(progress, 80),
             "[############............]  50 %  512.0 MiB left  dirty 3.0 MiB/s  pass 2  1.5 s");
   EXPECT_THAT(transferLine(progress, 60), Not(HasSubstr("[")));
-  for (int width = 0; width < 130; ++width) EXPECT_LE(static_cast<int>(transferLine(progress, width).size()), std::max(width, 0) + 2);
+  for (int width = 0; width < 130; ++width)
+    EXPECT_LE(static_cast<int>(transferLine(progress, width).size()), std::max(width, 0) + 2);
 }
 
 TEST(Progress, percent_is_bounded_whatever_the_numbers) {
@@ -63,7 +65,8 @@ TEST(Progress, without_a_terminal_there_are_only_plain_lines) {
   EXPECT_THAT(text, Not(HasSubstr("\r")));
   EXPECT_THAT(text, Not(HasSubstr("\033")));
   EXPECT_EQ(std::count(text.begin(), text.end(), '\n'), 2 + 9);
-  EXPECT_THAT(text, testing::StartsWith("vm1-x  Prepare  asking the agent\nvm1-x  Transferring\nvm1-x  [####"));
+  EXPECT_THAT(text,
+              testing::StartsWith("vm1-x  Prepare  asking the agent\nvm1-x  Transferring\nvm1-x  [####"));
 }
 
 TEST(Progress, on_a_terminal_the_transfer_is_one_line) {

@@ -21,12 +21,14 @@ using testing::HasSubstr;
 TEST(Session, without_a_daemon_says_where_it_looked_and_what_to_do) {
   const Ran ran = run("/nonexistent/rdmoved.sock", {"migrate", "vm1", "hostb"});
   EXPECT_EQ(ran.code, 6);
-  EXPECT_EQ(ran.err, "rdmove: cannot reach rdmoved at /nonexistent/rdmoved.sock: No such file or directory. Start it "
-                     "with 'systemctl start rdmoved', or name its socket with --socket.\n");
+  EXPECT_EQ(ran.err,
+            "rdmove: cannot reach rdmoved at /nonexistent/rdmoved.sock: No such file or directory. Start it "
+            "with 'systemctl start rdmoved', or name its socket with --socket.\n");
 }
 
 TEST(Session, a_listener_that_hangs_up_is_lost_contact) {
-  const std::string path = (std::filesystem::temp_directory_path() / ("rdmove-hangup-" + std::to_string(::getpid()))).string();
+  const std::string path =
+      (std::filesystem::temp_directory_path() / ("rdmove-hangup-" + std::to_string(::getpid()))).string();
   sockaddr_un address{};
   address.sun_family = AF_UNIX;
   std::memcpy(address.sun_path, path.data(), path.size());

@@ -16,7 +16,9 @@ struct NumberCase {
   std::string error;
 };
 
-void PrintTo(const NumberCase& c, std::ostream* out) { *out << "text " << c.text; }
+void PrintTo(const NumberCase& c, std::ostream* out) {
+  *out << "text " << c.text;
+}
 
 class Numbers : public testing::TestWithParam<NumberCase> {};
 
@@ -37,7 +39,8 @@ INSTANTIATE_TEST_SUITE_P(
                     NumberCase{"0", 0, "0 is too small; give 1 to 255 things"},
                     NumberCase{"-1", 0, "-1 is negative; give 1 to 255 things"},
                     NumberCase{"256", 0, "256 is too large; give 1 to 255 things"},
-                    NumberCase{"99999999999999999999999", 0, "99999999999999999999999 is too large; give 1 to 255 things"},
+                    NumberCase{"99999999999999999999999", 0,
+                               "99999999999999999999999 is too large; give 1 to 255 things"},
                     NumberCase{"", 0, "'' is not a whole number; give 1 to 255 things"},
                     NumberCase{"-", 0, "'-' is not a whole number; give 1 to 255 things"},
                     NumberCase{"+1", 0, "'+1' is not a whole number; give 1 to 255 things"},
@@ -48,24 +51,29 @@ INSTANTIATE_TEST_SUITE_P(
                     NumberCase{"ten", 0, "'ten' is not a whole number; give 1 to 255 things"}));
 
 TEST(Names, are_one_to_255_bytes_without_control_characters) {
-  for (const char* good : {"vm1", "a b", "über", "list", "6f1c9c3e-0000-4000-8000-000000000001"}) EXPECT_TRUE(readName(good));
+  for (const char* good : {"vm1", "a b", "über", "list", "6f1c9c3e-0000-4000-8000-000000000001"})
+    EXPECT_TRUE(readName(good));
   EXPECT_TRUE(readName(std::string(255, 'x')));
-  for (const std::string& bad : {std::string(), std::string(256, 'x'), std::string("a\nb"), std::string("-x")}) {
+  for (const std::string& bad :
+       {std::string(), std::string(256, 'x'), std::string("a\nb"), std::string("-x")}) {
     EXPECT_FALSE(readName(bad)) << bad;
   }
 }
 
 TEST(Macs, are_unicast_addresses) {
   EXPECT_EQ(readMac("52:54:00:77:00:0A")->str(), "52:54:00:77:00:0a");
-  for (const char* bad : {"", "52:54:00:77:00", "52-54-00-77-00-01", "52:54:00:77:00:01:02", "zz:54:00:77:00:01",
-                          "01:00:5e:00:00:01", "ff:ff:ff:ff:ff:ff", "00:00:00:00:00:00"}) {
+  for (const char* bad :
+       {"", "52:54:00:77:00", "52-54-00-77-00-01", "52:54:00:77:00:01:02", "zz:54:00:77:00:01",
+        "01:00:5e:00:00:01", "ff:ff:ff:ff:ff:ff", "00:00:00:00:00:00"}) {
     EXPECT_FALSE(readMac(bad)) << bad;
   }
 }
 
 TEST(Uris, have_a_scheme_and_more) {
-  for (const char* good : {"tcp://hostb:49152", "tcp:hostb", "unix:///run/x.sock"}) EXPECT_TRUE(readUri(good)) << good;
-  for (const char* bad : {"", "hostb", ":x", "tcp:", "1tcp:x", "t p:x", "tcp:a\nb"}) EXPECT_FALSE(readUri(bad)) << bad;
+  for (const char* good : {"tcp://hostb:49152", "tcp:hostb", "unix:///run/x.sock"})
+    EXPECT_TRUE(readUri(good)) << good;
+  for (const char* bad : {"", "hostb", ":x", "tcp:", "1tcp:x", "t p:x", "tcp:a\nb"})
+    EXPECT_FALSE(readUri(bad)) << bad;
 }
 
 TEST(SocketPaths, fit_a_unix_address) {
@@ -91,7 +99,8 @@ TEST(VfSpecs, say_what_is_wrong) {
       {"alias=ua-a,", "'' is not KEY=VALUE"},
       {"alias=ua-a", "pool is missing"},
       {"pool=f", "alias is missing"},
-      {"alias=ua-a,pool=f,colour=red", "'colour' is not a key; the keys are alias, pool, model, continuity and mac"},
+      {"alias=ua-a,pool=f,colour=red",
+       "'colour' is not a key; the keys are alias, pool, model, continuity and mac"},
       {"alias=ua-a,alias=ua-b,pool=f", "'alias' is given twice"},
       {"alias=rdma0,pool=f", "'rdma0' is not a user alias of libvirt"},
       {"alias=ua-,pool=f", "'ua-' is not a user alias"},

@@ -16,7 +16,12 @@ constexpr std::int64_t kStart = 1'796'000'000'000'000;
 
 TimelineSpan span(std::string source, std::string phase, double begin_ms, double duration_ms) {
   const auto begin = kStart + static_cast<std::int64_t>(begin_ms * 1000);
-  return {std::move(source), std::move(phase), begin, begin + static_cast<std::int64_t>(duration_ms * 1000), false, {}};
+  return {std::move(source),
+          std::move(phase),
+          begin,
+          begin + static_cast<std::int64_t>(duration_ms * 1000),
+          false,
+          {}};
 }
 
 Timeline completed() {
@@ -74,7 +79,8 @@ TEST(TimelineText, odd_widths_are_clamped) {
 }
 
 TEST(TimelineText, without_spans_says_so) {
-  EXPECT_EQ(renderText({"id", "vm1", "running", {}}, 80), "id  vm1  running  0.0 ms\nnothing has happened yet\n");
+  EXPECT_EQ(renderText({"id", "vm1", "running", {}}, 80),
+            "id  vm1  running  0.0 ms\nnothing has happened yet\n");
   EXPECT_THAT(renderSvg({"id", "vm1", "running", {}}), HasSubstr("Nothing has happened yet."));
 }
 
@@ -108,7 +114,8 @@ TEST(TimelineText, a_clock_that_is_behind_gives_negative_begins) {
 }
 
 TEST(TimelineText, identical_times_and_ends_before_begins_are_points) {
-  Timeline timeline{"id", "vm1", "Completed", {span("a", "One", 0, 0), span("a", "Two", 0, 0), span("b", "Three", 0, -5)}};
+  Timeline timeline{
+      "id", "vm1", "Completed", {span("a", "One", 0, 0), span("a", "Two", 0, 0), span("b", "Three", 0, -5)}};
   const std::string text = renderText(timeline, 80);
   EXPECT_THAT(text, HasSubstr("▏"));
   EXPECT_THAT(text, Not(HasSubstr("-5")));
