@@ -61,7 +61,7 @@ TEST_F(HostPortTest, starts_a_session_with_an_empty_line) {
 }
 
 TEST_F(HostPortTest, never_blocks_on_a_host_that_does_not_read_and_drops_whole_messages) {
-  const protocol::Notification big{"m", protocol::Payload(nlohmann::json(std::string(60'000, 'x')))};
+  const protocol::Notification big{"m", protocol::Payload(nlohmann::json{{"text", std::string(60'000, 'x')}})};
   for (int i = 0; i < 100; ++i) port->send(big);
   std::string all;
   for (;;) {

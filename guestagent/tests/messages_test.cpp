@@ -31,17 +31,30 @@ PrepareResult prepared() { return {{{"ua-rdma0", mac, "eth0", {"10.0.0.5/24"}}},
 RestoreRequest restore() { return {migration, std::chrono::milliseconds(9), targets}; }
 RestoreResult restore_result() { return {restored, std::chrono::milliseconds(3), {"a route"}}; }
 
+// Why a message with these params is refused; empty: it is taken. Type-erased, since json is slow to compile.
+using Parse = std::function<std::string(const json&)>;
+
+template <class Message>
+Parse parser() {
+  return [](const json& value) {
+    const auto result = Message::from_payload(Payload(value));
+    return result ? std::string{} : result.error().message;
+  };
+}
+
 template <class Message>
 void expect_round_trip(const Message& message) {
   const auto back = Message::from_payload(message.to_payload());
   ASSERT_TRUE(back) << back.error().message;
   EXPECT_EQ(*back, message);
-  auto more = message.to_payload().json();
-  more["key_of_a_later_version"] = 1;
-  EXPECT_TRUE(Message::from_payload(Payload(more)));
 }
 
-TEST(Messages, survive_the_wire_and_ignore_what_they_do_not_know) {
+void expect_unknown_keys_ignored(json value, const Parse& parse) {
+  value["key_of_a_later_version"] = 1;
+  EXPECT_EQ(parse(value), "");
+}
+
+TEST(Messages, survive_the_wire) {
   expect_round_trip(hello());
   expect_round_trip(hello_answer());
   expect_round_trip(status());
@@ -63,44 +76,40 @@ TEST(Messages, survive_the_wire_and_ignore_what_they_do_not_know) {
   expect_round_trip(application::Ready{migration, {"10.0.0.5/24"}});
 }
 
-// Every key that is taken away, and every value replaced by each kind of wrong one, must be refused by name.
 const auto wrongs = json::parse(R"([null, -5, 1.5, [1], {"a": 1}, ")" + std::string(2000, 'x') + R"("])");
 
-template <class Message>
-void expect_all_fields_checked(const Message& message, const std::vector<std::string>& optional_keys = {}) {
-  const auto good = message.to_payload().json();
-  for (const auto& [pointer, value] : good.flatten().items()) {
+// Every key that is taken away, and every value replaced by each kind of wrong one, must be refused by name.
+void expect_each_field_checked(const json& good, const Parse& parse, const std::string& optional_key) {
+  const auto flat = good.flatten();
+  for (const auto& [pointer, value] : flat.items()) {
     const json::json_pointer at(pointer);
-    const auto refused = [&](const json& bad) {
-      const auto result = Message::from_payload(Payload(bad));
-      EXPECT_FALSE(result) << pointer << " in " << bad;
-      if (!result) {
-        EXPECT_THAT(result.error().message, HasSubstr(": ")) << pointer;
-      }
-    };
+    const bool optional = at.back() == optional_key;
     for (const json& wrong : wrongs) {
-      const auto name = at.back();
-      const bool optional = std::find(optional_keys.begin(), optional_keys.end(), name) != optional_keys.end();
       if (wrong.is_null() && optional) continue;
       auto bad = good;
       bad[at] = wrong;
-      refused(bad);
+      EXPECT_THAT(parse(bad), HasSubstr(": ")) << pointer << " in " << bad;
     }
-    if (!at.back().empty() && !isdigit(at.back().front()) &&
-        std::find(optional_keys.begin(), optional_keys.end(), at.back()) == optional_keys.end()) {
-      auto bad = good;
-      bad[at.parent_pointer()].erase(at.back());
-      refused(bad);
-    }
+    const bool element = isdigit(at.back().front()) != 0;
+    if (element || optional) continue;
+    auto bad = good;
+    bad[at.parent_pointer()].erase(at.back());
+    EXPECT_THAT(parse(bad), HasSubstr("is missing")) << pointer;
   }
 }
 
-TEST(Messages, check_every_field) {
+template <class Message>
+void expect_all_fields_checked(const Message& message, const std::string& optional_key = {}) {
+  expect_unknown_keys_ignored(message.to_payload().json(), parser<Message>());
+  expect_each_field_checked(message.to_payload().json(), parser<Message>(), optional_key);
+}
+
+TEST(Messages, check_every_field_that_they_know_and_ignore_others) {
   expect_all_fields_checked(hello());
   expect_all_fields_checked(hello_answer());
-  expect_all_fields_checked(status(), {"prepared"});
+  expect_all_fields_checked(status(), "prepared");
   expect_all_fields_checked(HoldoutsResult{holdouts});
-  expect_all_fields_checked(prepare(), {"force"});
+  expect_all_fields_checked(prepare(), "force");
   expect_all_fields_checked(prepared());
   expect_all_fields_checked(restore());
   expect_all_fields_checked(restore_result());
@@ -118,8 +127,7 @@ template <class Message>
 std::string why_refused(const Message& good, const std::function<void(json&)>& spoil) {
   auto value = good.to_payload().json();
   spoil(value);
-  const auto result = Message::from_payload(Payload(value));
-  return result ? "" : result.error().message;
+  return parser<Message>()(value);
 }
 
 TEST(Messages, name_the_field_by_its_path) {
