@@ -39,6 +39,7 @@ struct RestoredDevice {
 struct PrepareOutcome {
   std::vector<Holdout> holdouts;
   int applications = 0;
+  std::vector<Holdout> overridden;  ///< with force: who still holds on, although the guest is prepared
 };
 
 struct RestoreOutcome {
@@ -60,6 +61,8 @@ class AgentLink {
   virtual void holdouts(Milliseconds deadline, Done<std::vector<Holdout>>) = 0;
   /// "status" or "counters": the agent's own JSON object, checked for size and depth, passed on to people.
   virtual void query(const std::string& method, Milliseconds deadline, Done<std::string>) = 0;
+  /// The domain is paused: deadlines stand still until it runs again.
+  virtual void setPaused(bool) {}
 };
 
 class AgentLinks {
