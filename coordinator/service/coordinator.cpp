@@ -13,7 +13,14 @@ namespace {
 
 constexpr std::size_t kNewestForPrefix = 1000;
 
-MigrationId newId(const std::string& domain, const Clock& clock) {
+/// The agent's protocol takes 64 bytes of [A-Za-z0-9._-] (docs/agent-protocol.md); libvirt's names may be anything.
+MigrationId newId(const std::string& domain_name, const Clock& clock) {
+  constexpr std::size_t kMostOfName = 40;
+  std::string domain;
+  for (const char c : domain_name.substr(0, kMostOfName)) {
+    const bool plain = (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '-' || c == '_';
+    domain += plain ? c : '-';
+  }
   std::random_device random;
   const auto seconds = std::chrono::system_clock::to_time_t(clock.now().wall);
   return MigrationId(fmt::format("{}-{:%Y%m%d}-{:06x}", domain, fmt::gmtime(seconds), random() & 0xffffffU));

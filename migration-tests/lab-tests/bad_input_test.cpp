@@ -1,0 +1,51 @@
+// What is refused before anything changes: exit 3, one clear sentence, and the VM as it was.
+#include "lab.hpp"
+
+namespace rdmove::lab {
+namespace {
+
+class BadInput : public Lab {
+ protected:
+  static void expectRefused(const std::vector<std::string>& words, const std::string& says) {
+    const Outcome refused = rdmove("hosta", words);
+    EXPECT_EQ(refused.status, 3) << refused.output;
+    EXPECT_NE(refused.output.find(says), std::string::npos) << refused.output;
+  }
+};
+
+TEST_F(BadInput, is_refused_with_a_sentence_and_changes_nothing) {
+  const std::string before = xml("hosta", "vm1");
+  expectRefused({"migrate", "nosuch", "hostb"}, "no domain nosuch");
+  expectRefused({"migrate", "vm1", "hostz"}, "hostz");
+  expectRefused({"migrate", "vm1", "hosta"}, "hosta");
+  expectRefused({"cancel", "nosuch"}, "nosuch");
+  expectRefused({"show", "nosuch"}, "nosuch");
+
+  virsh("hosta", {"metadata", "vm1", "urn:rdmove:domain:1", "--live", "--remove"});
+  expectRefused({"migrate", "vm1", "hostb"}, "no rdma metadata");
+  EXPECT_EQ(rdmove("hosta", {"define", "vm1", "--vf", "alias=ua-rdma0,pool=fabric"}).status, 0);
+  expectRefused({"define", "vm1", "--vf", "alias=ua-nosuch,pool=fabric"}, "ua-nosuch");
+  expectRefused({"define", "vm1", "--vf", "alias=ua-rdma0,pool=nosuch"}, "nosuch");
+  EXPECT_EQ(rdmove("hosta", {"migrate", "vm1", "hostb", "--dry-run"}).status, 0);
+
+  virsh("hosta", {"suspend", "vm1"});
+  expectRefused({"migrate", "vm1", "hostb"}, "not running");
+  virsh("hosta", {"resume", "vm1"});
+
+  lab({"daemon", "stop", "hostb"});
+  expectRefused({"migrate", "vm1", "hostb"}, "hostb");
+  lab({"daemon", "start", "hostb"});
+
+  EXPECT_EQ(xml("hosta", "vm1").size(), before.size());
+  expectWhole("vm1", "hosta");
+}
+
+TEST_F(BadInput, an_agent_that_is_not_there_is_found_by_preflight) {
+  guest("vm1", "kill -STOP $(pidof rdmove-agent)");
+  expectRefused({"migrate", "vm1", "hostb"}, "agent");
+  guest("vm1", "kill -CONT $(pidof rdmove-agent)");
+  expectWhole("vm1", "hosta");
+}
+
+}  // namespace
+}  // namespace rdmove::lab

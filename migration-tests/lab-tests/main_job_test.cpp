@@ -1,0 +1,83 @@
+// The main job on real parts: there and back, two at once, transient, and a daemon that is killed on the way.
+#include <set>
+
+#include "lab.hpp"
+
+namespace rdmove::lab {
+namespace {
+
+class MainJob : public Lab {};
+
+TEST_F(MainJob, there_and_back_five_times_in_a_row) {
+  startBeat("vm1");
+  for (int round = 1; round <= 5; ++round) {
+    SCOPED_TRACE("round " + std::to_string(round));
+    for (const auto& [from, to] : {std::pair{"hosta", "hostb"}, std::pair{"hostb", "hosta"}}) {
+      const Outcome moved = rdmove(from, {"migrate", "vm1", to});
+      ASSERT_EQ(moved.status, 0) << moved.output;
+      EXPECT_NE(moved.output.find("vm1 runs on " + std::string(to)), std::string::npos) << moved.output;
+      expectWhole("vm1", to);
+    }
+  }
+  expectBeatGoesOn("vm1");
+  const auto server = beat("peer");
+  EXPECT_EQ(server.value("duplicates", -1), 0) << server.dump();
+  EXPECT_GE(server.value("connections", 0), 11) << "the peer did not see ten reconnections: " << server.dump();
+}
+
+TEST_F(MainJob, the_daemon_killed_in_mid_transfer_takes_it_up_again) {
+  startBeat("vm1");
+  Running migrate(rdmoveWords("hosta", {"migrate", "vm1", "hostb", "--bandwidth", "12"}));
+  // From outside: libvirt itself says that its job runs.
+  ASSERT_TRUE(within(seconds(30), [] {
+    return virsh("hosta", {"domjobinfo", "vm1"}).output.find("Outgoing migration") != std::string::npos;
+  }));
+  lab({"daemon", "kill", "hosta"});
+  const Outcome lost = migrate.wait();
+  EXPECT_EQ(lost.status, 6) << lost.output;
+  ASSERT_EQ(lab({"daemon", "start", "hosta"}).status, 0);
+  ASSERT_TRUE(within(seconds(90), [] {
+    return rdmove("hosta", {"list", "--json"}).output.find("\"outcome\":\"Running\"") == std::string::npos &&
+           state("hostb", "vm1") == "running";
+  })) << rdmove("hosta", {"list"}).output;
+  expectWhole("vm1", "hostb");
+  expectBeatGoesOn("vm1");
+  const Outcome back = rdmove("hostb", {"migrate", "vm1", "hosta"});
+  EXPECT_EQ(back.status, 0) << back.output;
+}
+
+TEST_F(MainJob, two_vms_at_once_one_of_them_transient) {
+  const Outcome started = lab({"vm", "start", "vm2@hosta:transient"});
+  ASSERT_EQ(started.status, 0) << started.output;
+  Running first(rdmoveWords("hosta", {"migrate", "vm1", "hostb"}));
+  Running second(rdmoveWords("hosta", {"migrate", "vm2", "hostb"}));
+  const Outcome one = first.wait();
+  const Outcome two = second.wait();
+  EXPECT_EQ(one.status, 0) << one.output;
+  EXPECT_EQ(two.status, 0) << two.output;
+  expectWhole("vm1", "hostb");
+  expectWhole("vm2", "hostb", false);
+  const Outcome back = rdmove("hostb", {"migrate", "vm2", "hosta"});
+  EXPECT_EQ(back.status, 0) << back.output;
+  expectWhole("vm2", "hosta", false);
+  lab({"vm", "destroy", "vm2@hosta"});
+  EXPECT_EQ(rdmove("hostb", {"migrate", "vm1", "hosta"}).status, 0);
+}
+
+TEST_F(MainJob, the_timeline_shows_both_hosts) {
+  ASSERT_EQ(rdmove("hosta", {"migrate", "vm1", "hostb"}).status, 0);
+  const auto list = nlohmann::json::parse(rdmove("hosta", {"list", "--json"}).output);
+  const std::string id = list["migrations"][0]["id"];
+  const auto timeline = nlohmann::json::parse(rdmove("hosta", {"timeline", id, "--json"}).output);
+  std::set<std::string> sources;
+  for (const auto& span : timeline["spans"]) {
+    sources.insert(span["source"]);
+    EXPECT_NE(span["end_us"], "0") << span.dump();
+  }
+  EXPECT_EQ(sources, (std::set<std::string>{"hosta departure", "hostb arrival"}));
+  EXPECT_NE(rdmove("hosta", {"timeline", id}).output.find("Plugging"), std::string::npos);
+  EXPECT_EQ(rdmove("hostb", {"migrate", "vm1", "hosta"}).status, 0);
+}
+
+}  // namespace
+}  // namespace rdmove::lab
