@@ -1,7 +1,7 @@
 // rdmove-agent: the guest's daemon. See docs/agent-protocol.md.
-#include <CLI/CLI.hpp>
 #include <spdlog/sinks/stdout_sinks.h>
 #include <spdlog/spdlog.h>
+#include <CLI/CLI.hpp>
 
 #include <boost/asio/signal_set.hpp>
 #include <fstream>
@@ -73,17 +73,19 @@ void run(const Options& options) {
 
 int main(int argc, char** argv) {
   Options options;
-  CLI::App app{"rdmove's agent: prepares this guest's RDMA devices for a migration and brings them back after it."};
+  CLI::App app{
+      "rdmove's agent: prepares this guest's RDMA devices for a migration and brings them back after it."};
   app.set_version_flag("--version", "rdmove-agent " RDMOVE_VERSION);
   app.add_option("--port", options.port, "virtio-serial port to the host")->capture_default_str();
   app.add_option("--socket", options.socket, "unix socket for applications")->capture_default_str();
-  app.add_option("--state-dir", options.state_dir, "where captured network state is kept")->capture_default_str();
+  app.add_option("--state-dir", options.state_dir, "where captured network state is kept")
+      ->capture_default_str();
   app.add_option("--proc", options.proc, "where proc is mounted (for tests)")->capture_default_str();
   app.add_option("--sys", options.sys, "where sysfs is mounted (for tests)")->capture_default_str();
   CLI11_PARSE(app, argc, argv);
 
   spdlog::set_default_logger(spdlog::stderr_logger_st("agent"));
-  spdlog::set_pattern("%l %v");
+  spdlog::set_pattern("%Y-%m-%dT%H:%M:%S.%e %l %v");
   std::signal(SIGPIPE, SIG_IGN);
   try {
     run(options);

@@ -37,7 +37,8 @@ std::vector<std::string> without_empty(std::vector<std::string> names) {
 
 }  // namespace
 
-Preparation::Preparation(Services& services, protocol::PrepareRequest request, Done done, LateRemoval late_removal)
+Preparation::Preparation(Services& services, protocol::PrepareRequest request, Done done,
+                         LateRemoval late_removal)
     : services_(services),
       request_(std::move(request)),
       done_(std::move(done)),
@@ -71,9 +72,10 @@ Result<void> Preparation::resolve() {
   for (const auto& device : request_.devices) {
     auto link = services_.network.find(device.mac, device.kind);
     if (!link) {
-      return protocol::fail(ErrorCode::DeviceNotFound,
-                            fmt::format("no network device with MAC {} ({}) is in this guest", device.mac.text(), device.alias),
-                            protocol::MissingPiece{"device", device.mac.text(), device.alias}.to_payload());
+      return protocol::fail(
+          ErrorCode::DeviceNotFound,
+          fmt::format("no network device with MAC {} ({}) is in this guest", device.mac.text(), device.alias),
+          protocol::MissingPiece{"device", device.mac.text(), device.alias}.to_payload());
     }
     rdma_.push_back(rdma_device_on(services_.rdma, link->name));
     links_.push_back(std::move(*link));
@@ -81,8 +83,10 @@ Result<void> Preparation::resolve() {
   return {};
 }
 
-// Who is in the way: for soft-RoCE everyone, since the deletion waits for every context; from a VF's driver a context
-// can be taken away, so an application that has said that it let go may keep librdmacm's.
+// Who is in the way: whoever holds a context and has not said that it lets go. An application that has may
+// still keep librdmacm's own context: from a VF's driver it can be taken away, and with soft-RoCE librdmacm
+// closes it only once the device is gone from its list, so the application does that on the DEVICE_REMOVAL
+// which the deletion sends it.
 std::vector<Holdout> Preparation::holders() const {
   const auto names = without_empty(rdma_);
   if (names.empty()) return {};
@@ -90,14 +94,15 @@ std::vector<Holdout> Preparation::holders() const {
   const auto released = services_.applications.released();
   std::erase_if(out, [&](const Holdout& holder) {
     for (std::size_t i = 0; i < rdma_.size(); ++i) {
-      if (rdma_[i] == holder.device) return request_.devices[i].kind == DeviceKind::Vf && contains(released, holder.pid);
+      if (rdma_[i] == holder.device) return contains(released, holder.pid);
     }
     return true;
   });
   return out;
 }
 
-// No event tells that a file descriptor was closed, so this looks again, ever more slowly, until the deadline.
+// No event tells that a file descriptor was closed, so this looks again, ever more slowly, until the
+// deadline.
 void Preparation::account() {
   if (holders().empty()) return capture_and_remove();
   next_look_ = services_.timers.after(std::min(look_interval_, slowest_look), [this] { account(); });
@@ -108,7 +113,8 @@ void Preparation::deadline_passed() {
   next_look_.reset();
   auto holdouts = holders();
   for (auto app : services_.applications.unreleased()) {
-    const bool known = std::any_of(holdouts.begin(), holdouts.end(), [&](const auto& h) { return h.pid == app.pid; });
+    const bool known =
+        std::any_of(holdouts.begin(), holdouts.end(), [&](const auto& h) { return h.pid == app.pid; });
     const auto names = without_empty(rdma_);
     app.device = names.empty() ? links_.front().name : names.front();
     if (!known) holdouts.push_back(std::move(app));
@@ -121,11 +127,13 @@ Error Preparation::holdouts_error(std::vector<Holdout> holdouts) const {
   std::string names;
   for (const auto& holdout : holdouts) {
     if (names.size() > 400) break;
-    names += fmt::format("{}{} (pid {}) holds {}", names.empty() ? "" : ", ", holdout.name, holdout.pid, holdout.device);
+    names += fmt::format("{}{} (pid {}) holds {}", names.empty() ? "" : ", ", holdout.name, holdout.pid,
+                         holdout.device);
   }
   if (holdouts.size() > protocol::limits::holdouts) holdouts.resize(protocol::limits::holdouts);
   return {ErrorCode::Holdouts,
-          fmt::format("not let go within {} ms: {}; end it, or go on with --force", request_.deadline.count(), names),
+          fmt::format("not let go within {} ms: {}; end it, or go on with --force", request_.deadline.count(),
+                      names),
           protocol::HoldoutsResult{std::move(holdouts)}.to_payload()};
 }
 
@@ -157,18 +165,21 @@ void Preparation::capture_and_remove() {
     if (device.target.kind == DeviceKind::SoftRoce && !device.rdma.empty()) removing_.push_back(device.rdma);
   }
   if (removing_.empty()) return succeed(request_.force ? holders() : std::vector<Holdout>{});
-  deadline_ = services_.timers.after(std::max(remaining(), removal_grace), [this] { removal_deadline_passed(); });
+  deadline_ =
+      services_.timers.after(std::max(remaining(), removal_grace), [this] { removal_deadline_passed(); });
   for (const auto& name : std::vector(removing_)) {
-    services_.rdma.remove(name, [self = std::weak_ptr(self_), late = late_removal_, name](const Result<void>& result) {
-      if (const auto alive = self.lock()) return (*alive)->removed(name, result);
-      late(name);
-    });
+    services_.rdma.remove(
+        name, [self = std::weak_ptr(self_), late = late_removal_, name](const Result<void>& result) {
+          if (const auto alive = self.lock()) return (*alive)->removed(name, result);
+          late(name);
+        });
   }
 }
 
 void Preparation::removed(const std::string& name, const Result<void>& result) {
   if (!result) {
-    spdlog::error("migration={} rdma={} was not deleted: {}", request_.migration.text(), name, result.error().message);
+    spdlog::error("migration={} rdma={} was not deleted: {}", request_.migration.text(), name,
+                  result.error().message);
     failure_ = result.error();
   }
   std::erase(removing_, name);
@@ -193,7 +204,8 @@ void Preparation::succeed(std::vector<Holdout> holdouts) {
   for (const auto& device : capture_.devices) {
     auto addresses = texts(device.link.addresses);
     if (addresses.size() > protocol::limits::addresses) addresses.resize(protocol::limits::addresses);
-    answer.devices.push_back({device.target.alias, device.target.mac, device.link.netdev, std::move(addresses)});
+    answer.devices.push_back(
+        {device.target.alias, device.target.mac, device.link.netdev, std::move(addresses)});
   }
   answer.applications = static_cast<std::uint32_t>(services_.applications.released().size());
   answer.took = services_.timers.now() - started_;

@@ -11,11 +11,12 @@
 namespace rdmove::agent {
 namespace {
 
-// The kernel reports no change of a GID table, nor (to rtnetlink) a new RDMA device; this is how often we look while
-// that is all that is missing, until the deadline.
+// The kernel reports no change of a GID table, nor (to rtnetlink) a new RDMA device; this is how often we
+// look while that is all that is missing, until the deadline.
 constexpr milliseconds look_interval{5};
 
-std::vector<std::string> bounded(std::vector<std::string> items, std::size_t max_count, std::size_t max_bytes) {
+std::vector<std::string> bounded(std::vector<std::string> items, std::size_t max_count,
+                                 std::size_t max_bytes) {
   if (items.size() > max_count) items.resize(max_count);
   for (auto& item : items) item.resize(std::min(item.size(), max_bytes));
   return items;
@@ -23,9 +24,12 @@ std::vector<std::string> bounded(std::vector<std::string> items, std::size_t max
 
 }  // namespace
 
-Restoration::Restoration(Services& services, protocol::RestoreRequest request, const std::optional<Capture>& capture,
-                         Done done)
-    : services_(services), request_(std::move(request)), done_(std::move(done)), started_(services.timers.now()) {
+Restoration::Restoration(Services& services, protocol::RestoreRequest request,
+                         const std::optional<Capture>& capture, Done done)
+    : services_(services),
+      request_(std::move(request)),
+      done_(std::move(done)),
+      started_(services.timers.now()) {
   for (const auto& target : request_.devices) {
     auto& device = devices_.emplace_back();
     device.target = target;
@@ -66,7 +70,11 @@ bool Restoration::advance(Device& device) {
 }
 
 bool Restoration::lacks(Device& device, std::string piece, std::string name) {
-  device.missing = {std::move(piece), std::move(name), device.target.alias};
+  protocol::MissingPiece missing{std::move(piece), std::move(name), device.target.alias};
+  if (missing != device.missing) {
+    spdlog::info("migration={} phase=restore waits_for={} name={}", request_.migration.text(), missing.piece, missing.name);
+    device.missing = std::move(missing);
+  }
   return false;
 }
 
@@ -87,7 +95,8 @@ bool Restoration::find_link(Device& device) {
   const auto& captured = device.captured;
   CapturedLink as_it_is;
   if (!captured) {
-    as_it_is = {device.link->index, device.link->name, device.link->mac, device.link->mtu, true, {}, {}, {}, {}, {}};
+    as_it_is = {
+        device.link->index, device.link->name, device.link->mac, device.link->mtu, true, {}, {}, {}, {}, {}};
   }
   const auto& wanted = captured ? captured->link : as_it_is;
   device.up = services_.network.bring_up(*device.link, wanted);
@@ -142,7 +151,8 @@ bool Restoration::find_gids(Device& device) {
     for (const auto& address : device.up.links.front().addresses) wanted.push_back(gid_of_address(address));
   }
   for (const auto& gid : wanted) {
-    const bool there = std::any_of(device.gids.begin(), device.gids.end(), [&](const auto& e) { return e.gid == gid; });
+    const bool there =
+        std::any_of(device.gids.begin(), device.gids.end(), [&](const auto& e) { return e.gid == gid; });
     if (!gid.empty() && !there) return lacks(device, "gid", gid);
   }
   return true;
@@ -151,10 +161,11 @@ bool Restoration::find_gids(Device& device) {
 void Restoration::deadline_passed() {
   for (const auto& device : devices_) {
     if (device.complete) continue;
-    auto text = fmt::format("{} ms passed and {} {} of {} is not there", request_.deadline.count(), device.missing.piece,
-                            device.missing.name, device.target.alias);
+    auto text = fmt::format("{} ms passed and {} {} of {} is not there", request_.deadline.count(),
+                            device.missing.piece, device.missing.name, device.target.alias);
     if (device.missing.piece == "rdma" && !device.rdma_error.empty()) text += ": " + device.rdma_error;
-    return finish(protocol::fail(protocol::ErrorCode::DeadlinePassed, std::move(text), device.missing.to_payload()));
+    return finish(
+        protocol::fail(protocol::ErrorCode::DeadlinePassed, std::move(text), device.missing.to_payload()));
   }
 }
 
@@ -166,13 +177,15 @@ void Restoration::succeed() {
     all_addresses.insert(all_addresses.end(), addresses.begin(), addresses.end());
     auto gids = device.gids;
     if (gids.size() > protocol::limits::gids) gids.resize(protocol::limits::gids);
-    result.devices.push_back({device.target.alias, device.target.mac, device.link->name, device.rdma, std::move(gids),
-                              bounded(std::move(addresses), protocol::limits::addresses, protocol::limits::address_bytes)});
+    result.devices.push_back(
+        {device.target.alias, device.target.mac, device.link->name, device.rdma, std::move(gids),
+         bounded(std::move(addresses), protocol::limits::addresses, protocol::limits::address_bytes)});
     result.warnings.insert(result.warnings.end(), device.up.warnings.begin(), device.up.warnings.end());
     for (const auto& route : device.failed_routes) result.warnings.push_back("not put back: " + route);
   }
   result.warnings = bounded(std::move(result.warnings), protocol::limits::warnings, 200);
-  for (const auto& warning : result.warnings) spdlog::warn("migration={} {}", request_.migration.text(), warning);
+  for (const auto& warning : result.warnings)
+    spdlog::warn("migration={} {}", request_.migration.text(), warning);
 
   // The anchor first: told `ready`, applications look at their devices again, and that lets go of the anchor.
   weigh_anchor(services_.rdma);
