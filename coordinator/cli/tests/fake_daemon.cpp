@@ -68,13 +68,31 @@ grpc::Status FakeDaemon::Watch(grpc::ServerContext* context, const v1::WatchRequ
   return watch(*context, *request, *updates);
 }
 
-Ran run(const std::string& socket, std::vector<std::string> arguments) {
-  std::ostringstream out;
+namespace {
+
+class WatchedBuffer : public std::stringbuf {
+ public:
+  explicit WatchedBuffer(std::function<void(const std::string&)> on_flush) : on_flush_(std::move(on_flush)) {}
+  int sync() override {
+    if (on_flush_) on_flush_(str());
+    return 0;
+  }
+
+ private:
+  std::function<void(const std::string&)> on_flush_;
+};
+
+}  // namespace
+
+Ran run(const std::string& socket, std::vector<std::string> arguments,
+        std::function<void(const std::string&)> on_flush) {
+  WatchedBuffer buffer(std::move(on_flush));
+  std::ostream out(&buffer);
   std::ostringstream err;
   arguments.insert(arguments.begin(), {"--socket", socket});
   Ran ran;
   ran.code = static_cast<int>(runCli(arguments, {out, err}));
-  ran.out = out.str();
+  ran.out = buffer.str();
   ran.err = err.str();
   return ran;
 }

@@ -62,8 +62,10 @@ struct Ran {
   std::string err;
 };
 
-/// rdmove ARGUMENTS --socket SOCKET, 100 columns, no terminal.
-Ran run(const std::string& socket, std::vector<std::string> arguments);
+/// rdmove ARGUMENTS --socket SOCKET, 100 columns, no terminal. `on_flush` sees all of the output so far, on
+/// rdmove's own thread: what it does comes after rdmove has read and shown an update.
+Ran run(const std::string& socket, std::vector<std::string> arguments,
+        std::function<void(const std::string&)> on_flush = {});
 
 /// An update of migration vm1-x from this host to hostb.
 v1::MigrationUpdate updateOf(const std::string& phase, const std::string& message = "");

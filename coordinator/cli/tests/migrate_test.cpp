@@ -31,6 +31,16 @@ void PrintTo(const OutcomeCase& c, std::ostream* out) {
   *out << c.outcome;
 }
 
+/// Ctrl-C, once, when rdmove has shown this. Not from the daemon's side: a cancelled stream drops what was
+/// not read yet.
+auto ctrlCAfter(const std::string& shown) {
+  return [shown, done = false](const std::string& output) mutable {
+    if (done || output.find(shown) == std::string::npos) return;
+    done = true;
+    ::kill(::getpid(), SIGINT);
+  };
+}
+
 class Outcomes : public testing::TestWithParam<OutcomeCase> {};
 
 TEST_P(Outcomes, decide_the_exit_code_and_where_the_sentence_goes) {
@@ -106,11 +116,12 @@ TEST(Migrate, a_daemon_that_dies_midway_is_lost_contact) {
   std::thread killer;
   daemon.migrate = [&](grpc::ServerContext& context, const auto&, FakeDaemon::Updates& out) {
     out.Write(updateOf("Transferring"));
-    killer = std::thread([&] { daemon.die(); });
     while (!context.IsCancelled()) std::this_thread::yield();
     return Status::CANCELLED;
   };
-  const Ran ran = run(daemon.socket(), {"migrate", "vm1", "hostb"});
+  const Ran ran = run(daemon.socket(), {"migrate", "vm1", "hostb", "--verbose"}, [&](const std::string&) {
+    if (!killer.joinable()) killer = std::thread([&] { daemon.die(); });
+  });
   killer.join();
   EXPECT_EQ(ran.code, 6);
   EXPECT_THAT(ran.err, HasSubstr("lost contact with rdmoved"));
@@ -121,11 +132,10 @@ TEST(Migrate, ctrl_c_says_that_it_goes_on_and_how_to_cancel) {
   FakeDaemon daemon;
   daemon.migrate = [&](grpc::ServerContext& context, const auto&, FakeDaemon::Updates& out) {
     out.Write(updateOf("Transferring"));
-    ::kill(::getpid(), SIGINT);
     while (!context.IsCancelled()) std::this_thread::yield();
     return Status::CANCELLED;
   };
-  const Ran ran = run(daemon.socket(), {"migrate", "vm1", "hostb", "--verbose"});
+  const Ran ran = run(daemon.socket(), {"migrate", "vm1", "hostb", "--verbose"}, ctrlCAfter("Transferring"));
   EXPECT_EQ(ran.code, 6);
   EXPECT_THAT(ran.err, HasSubstr("interrupted; migration vm1-x goes on."));
   EXPECT_THAT(ran.err, HasSubstr("'rdmove cancel vm1-x'"));
@@ -154,14 +164,13 @@ TEST(Watch, one_ends_with_it_and_all_end_with_ctrl_c) {
     out.Write(updateOf("Transferring"));
     out.Write(finalOf("RolledBack", "vm1 stays"));
     if (!request.id().empty()) return Status::OK;
-    ::kill(::getpid(), SIGINT);
     while (!context.IsCancelled()) std::this_thread::yield();
     return Status::CANCELLED;
   };
   const Ran one = run(daemon.socket(), {"watch", "vm1"});
   EXPECT_EQ(one.code, 4);
   EXPECT_EQ(one.err, "rdmove: vm1 stays. migration vm1-x\n");
-  const Ran all = run(daemon.socket(), {"watch"});
+  const Ran all = run(daemon.socket(), {"watch"}, ctrlCAfter("vm1 stays"));
   EXPECT_EQ(all.code, 0) << all.err;
   EXPECT_THAT(all.out, HasSubstr("vm1 stays. migration vm1-x\n"));
 }
