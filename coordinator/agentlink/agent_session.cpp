@@ -130,6 +130,7 @@ void AgentSession::opened(Channel channel, std::optional<Error> error) {
   splitter_.reset();
   skip_line_ = false;
   state_ = State::kGreeting;
+  hello_id_.clear();
   send("\n");  // ends whatever half a line an earlier session has left
   sayHello();
   if (state_ == State::kGreeting) arrived();  // what came before we had the channel
@@ -160,7 +161,8 @@ void AgentSession::closed(const std::string& why) {
 }
 
 void AgentSession::sayHello() {
-  hello_id_ = id_prefix_ + "hello" + std::to_string(++last_id_);
+  // The same id until it is answered: an answer that comes after we said it again counts too.
+  if (hello_id_.empty()) hello_id_ = id_prefix_ + "hello" + std::to_string(++last_id_);
   hello_rests_ = false;
   hello_said_ = Clock::now();
   protocol::HelloRequest hello;

@@ -82,6 +82,7 @@ void AgentSession::onAnswer(const protocol::RequestId& id, Answer answer) {
   const auto* text = std::get_if<std::string>(&id);
   if (text != nullptr && !hello_id_.empty() && *text == hello_id_) return onHelloAnswer(answer);
   if (text == nullptr || !text->starts_with(id_prefix_)) return dropped("an answer to another request");
+  if (text->starts_with(id_prefix_ + "hello")) return;  // of one that was said more than once
   for (auto it = calls_.begin(); it != calls_.end(); ++it) {
     if (*text != id_prefix_ + std::to_string(it->first)) continue;
     const Handler done = std::move(it->second.done);
@@ -134,7 +135,10 @@ void AgentSession::onHelloNotification(const protocol::Payload& params) {
   }
   const bool restarted = !agent || agent->instance != agent_instance_;
   if (state_ == State::kReady && !restarted) return sendAllSoon();
-  if (state_ == State::kReady) state_ = State::kGreeting;
+  if (state_ == State::kReady) {
+    state_ = State::kGreeting;
+    return sayHello();
+  }
   // One that was said just now has its answer under way.
   if (state_ == State::kGreeting && Clock::now() - hello_said_ >= limits_.hello_again / 5) sayHello();
 }

@@ -62,7 +62,8 @@ enum class Lifecycle {
   kDefined, kUndefined, kStarted, kSuspended, kResumed, kStopped, kShutdown, kCrashed
 };
 
-/// detail of a lifecycle event, where it decides something. Anything else is kOther.
+/// detail of a lifecycle event, where it decides something. Anything else is kOther. kMigrated: STARTED and RESUMED on
+/// the destination, SUSPENDED (for the switch) and STOPPED on the source. kMigrating is never sent: libvirt has no such.
 enum class LifecycleDetail { kOther, kMigrated, kPostcopy, kPostcopyFailed, kFailed, kMigrating };
 
 class HypervisorListener {

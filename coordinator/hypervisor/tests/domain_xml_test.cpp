@@ -3,6 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "coordinator/hypervisor/tests/real_domain.hpp"
 #include "coordinator/hypervisor/tests/sample_domains.hpp"
 
 namespace rdmove {
@@ -100,6 +101,22 @@ TEST(ClaimedVfs, lists_pci_sources_of_both_kinds_once) {
   ASSERT_TRUE(claimed) << claimed.error().sentence();
   EXPECT_THAT(*claimed, ElementsAre("0000:3b:00.2", "0000:af:1f.7"));
   EXPECT_THAT(claimedVfs(domainWith(kBridgeNic)).value(), IsEmpty());
+}
+
+TEST(RealDomain, its_device_travels_to_another_bridge_and_stays_the_guests) {
+  const auto device = findDevice(samples::kRealDomain, kRdma0);
+  ASSERT_TRUE(device) << device.error().sentence();
+  EXPECT_EQ(device->pci_address, "0000:06:00.0");
+  const auto bound = bindToBridge(portableDevice(device->element).value(), "br7");
+  ASSERT_TRUE(bound) << bound.error().sentence();
+  EXPECT_THAT(*bound, Not(HasSubstr("vnet1")));
+  const auto domain = replaceDevice(samples::kRealDomain, kRdma0, *bound);
+  ASSERT_TRUE(domain) << domain.error().sentence();
+  const auto again = findDevice(*domain, kRdma0);
+  ASSERT_TRUE(again) << again.error().sentence();
+  EXPECT_TRUE(sameForGuest(again->element, device->element));
+  EXPECT_THAT(again->element, HasSubstr("br7"));
+  EXPECT_THAT(claimedVfs(*domain).value(), IsEmpty());
 }
 
 }  // namespace

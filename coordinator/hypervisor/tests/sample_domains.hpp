@@ -1,5 +1,5 @@
-// Domain XML as libvirt 9.0 wrote it (virsh dumpxml of a running TCG guest with one e1000e on a bridge), and
-// the device elements that a host with SR-IOV would show.
+// Domain XML in libvirt 9.0's own form, shortened, with devices put in; SR-IOV devices as libvirt's documentation has
+// them. An unshortened dump is real_domain.hpp.
 #pragma once
 
 #include <string>
