@@ -13,7 +13,9 @@ constexpr int max_anchors = 4;
 
 }  // namespace
 
-bool is_anchor(const std::string& rdma_name) { return rdma_name.starts_with(base_name); }
+bool is_anchor(const std::string& rdma_name) {
+  return rdma_name.starts_with(base_name);
+}
 
 void drop_anchor(RdmaLinks& links, const std::vector<std::string>& leaving) {
   for (const auto& device : links.list()) {

@@ -19,12 +19,15 @@ ApplicationHub::ApplicationHub(boost::asio::io_context& io, const std::filesyste
   ::unlink(path.c_str());
   acceptor_.open();
   acceptor_.bind(stream_protocol::endpoint(path.string()));
-  if (::chmod(path.c_str(), 0666) != 0) throw std::system_error(errno, std::generic_category(), path.string());
+  if (::chmod(path.c_str(), 0666) != 0)
+    throw std::system_error(errno, std::generic_category(), path.string());
   acceptor_.listen();
   accept();
 }
 
-ApplicationHub::~ApplicationHub() { ::unlink(path_.c_str()); }
+ApplicationHub::~ApplicationHub() {
+  ::unlink(path_.c_str());
+}
 
 void ApplicationHub::accept() {
   acceptor_.async_accept([this](const boost::system::error_code& error, stream_protocol::socket socket) {
@@ -38,21 +41,23 @@ void ApplicationHub::admit(stream_protocol::socket socket) {
   ucred peer{};
   socklen_t size = sizeof peer;
   if (::getsockopt(socket.native_handle(), SOL_SOCKET, SO_PEERCRED, &peer, &size) != 0) return;
-  const auto same_user = std::count_if(sessions_.begin(), sessions_.end(), [&](const auto& s) { return s->uid() == peer.uid; });
-  if (sessions_.size() >= max_clients || (peer.uid != 0 && static_cast<std::size_t>(same_user) >= max_clients_per_user)) {
+  const auto same_user =
+      std::count_if(sessions_.begin(), sessions_.end(), [&](const auto& s) { return s->uid() == peer.uid; });
+  if (sessions_.size() >= max_clients ||
+      (peer.uid != 0 && static_cast<std::size_t>(same_user) >= max_clients_per_user)) {
     spdlog::warn("application pid={} uid={} turned away: too many connections", peer.pid, peer.uid);
     return;
   }
-  ApplicationSession::Listener listener{
-      [this](ApplicationSession& session) {
-        if (hold_) ask(session);
-      },
-      [this](ApplicationSession&) { check_all_released(); },
-      [this](ApplicationSession& session) {
-        sessions_.erase(session.shared_from_this());
-        check_all_released();
-      }};
-  auto session = std::make_shared<ApplicationSession>(std::move(socket), peer.pid, peer.uid, std::move(listener));
+  ApplicationSession::Listener listener{[this](ApplicationSession& session) {
+                                          if (hold_) ask(session);
+                                        },
+                                        [this](ApplicationSession&) { check_all_released(); },
+                                        [this](ApplicationSession& session) {
+                                          sessions_.erase(session.shared_from_this());
+                                          check_all_released();
+                                        }};
+  auto session =
+      std::make_shared<ApplicationSession>(std::move(socket), peer.pid, peer.uid, std::move(listener));
   sessions_.insert(session);
   session->start();
 }
@@ -60,11 +65,14 @@ void ApplicationHub::admit(stream_protocol::socket socket) {
 // A copy: sending may close a session, which takes it out of the set.
 std::vector<ApplicationHub::Session> ApplicationHub::registered() const {
   std::vector<Session> out;
-  std::copy_if(sessions_.begin(), sessions_.end(), std::back_inserter(out), [](const auto& s) { return s->is_registered(); });
+  std::copy_if(sessions_.begin(), sessions_.end(), std::back_inserter(out),
+               [](const auto& s) { return s->is_registered(); });
   return out;
 }
 
-std::size_t ApplicationHub::count() const { return registered().size(); }
+std::size_t ApplicationHub::count() const {
+  return registered().size();
+}
 
 std::vector<std::int32_t> ApplicationHub::pids() const {
   std::vector<std::int32_t> out;
@@ -72,7 +80,9 @@ std::vector<std::int32_t> ApplicationHub::pids() const {
   return out;
 }
 
-void ApplicationHub::ask(ApplicationSession& session) { session.quiesce(++last_id_, *hold_); }
+void ApplicationHub::ask(ApplicationSession& session) {
+  session.quiesce(++last_id_, *hold_);
+}
 
 void ApplicationHub::quiesce(const protocol::MigrationId& migration, std::chrono::milliseconds deadline,
                              std::function<void()> on_all_released) {
@@ -111,9 +121,12 @@ void ApplicationHub::removed() {
   for (const auto& session : registered()) session->tell(protocol::notification(words::Removed{}));
 }
 
-void ApplicationHub::resume() { end_hold(protocol::notification(words::Resume{})); }
+void ApplicationHub::resume() {
+  end_hold(protocol::notification(words::Resume{}));
+}
 
-void ApplicationHub::ready(const protocol::MigrationId& migration, const std::vector<std::string>& addresses) {
+void ApplicationHub::ready(const protocol::MigrationId& migration,
+                           const std::vector<std::string>& addresses) {
   end_hold(protocol::notification(words::Ready{migration, addresses}));
 }
 

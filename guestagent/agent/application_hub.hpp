@@ -1,6 +1,6 @@
 // The application socket: who is registered, and asking all of them. One per agent; loop thread.
-// Who may connect: everyone (mode 0666). Whoever can open an RDMA device can hold up a move anyway, and being registered
-// gives no right beyond being asked; the number of connections is limited, also per user.
+// Who may connect: everyone (mode 0666). Whoever can open an RDMA device can hold up a move anyway, and being
+// registered gives no right beyond being asked; the number of connections is limited, also per user.
 #pragma once
 
 #include <boost/asio/io_context.hpp>

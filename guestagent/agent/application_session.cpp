@@ -11,7 +11,7 @@ namespace {
 using protocol::ErrorCode;
 namespace words = protocol::application;
 
-constexpr std::size_t max_line = 4096;           // what applications have to say is short
+constexpr std::size_t max_line = 4096;             // what applications have to say is short
 constexpr std::size_t max_out_bytes = 256 * 1024;  // one that reads nothing is closed at this
 
 }  // namespace
@@ -19,7 +19,9 @@ constexpr std::size_t max_out_bytes = 256 * 1024;  // one that reads nothing is 
 ApplicationSession::ApplicationSession(Socket socket, std::int32_t pid, std::uint32_t uid, Listener listener)
     : socket_(std::move(socket)), pid_(pid), uid_(uid), listener_(std::move(listener)), splitter_(max_line) {}
 
-void ApplicationSession::start() { read(); }
+void ApplicationSession::start() {
+  read();
+}
 
 void ApplicationSession::close(const std::string& why) {
   if (closed_) return;
@@ -33,13 +35,14 @@ void ApplicationSession::close(const std::string& why) {
 }
 
 void ApplicationSession::read() {
-  socket_.async_read_some(boost::asio::buffer(buffer_),
-                          [self = shared_from_this()](const boost::system::error_code& error, std::size_t size) {
-                            if (error) return self->close(error.message());
-                            self->splitter_.push({self->buffer_.data(), size}, [&](auto line) { self->take(line); });
-                            if (self->splitter_.dropped_lines() > 0) self->close("too long a line");
-                            if (!self->closed_) self->read();
-                          });
+  socket_.async_read_some(
+      boost::asio::buffer(buffer_),
+      [self = shared_from_this()](const boost::system::error_code& error, std::size_t size) {
+        if (error) return self->close(error.message());
+        self->splitter_.push({self->buffer_.data(), size}, [&](auto line) { self->take(line); });
+        if (self->splitter_.dropped_lines() > 0) self->close("too long a line");
+        if (!self->closed_) self->read();
+      });
 }
 
 void ApplicationSession::take(std::string_view line) {
@@ -62,7 +65,8 @@ void ApplicationSession::take_registration(const protocol::Request& request) {
     send(protocol::ErrorResponse{request.id, error});
     close(error.message);
   };
-  if (request.method != words::Register::method) return refuse({ErrorCode::MethodNotFound, "only register is known here"});
+  if (request.method != words::Register::method)
+    return refuse({ErrorCode::MethodNotFound, "only register is known here"});
   if (registered_) return refuse({ErrorCode::InvalidRequest, "registered already"});
   const auto message = words::Register::from_payload(request.params);
   if (!message) return refuse(message.error());
@@ -77,7 +81,9 @@ void ApplicationSession::take_answer(const protocol::Response& response) {
   const bool expected = hold_ == Hold::Asked && response.id == protocol::RequestId{quiesce_id_};
   if (!expected) {
     // An answer to a quiesce that was called off meanwhile is late, not wrong.
-    if (const auto* id = std::get_if<std::int64_t>(&response.id); id != nullptr && *id <= quiesce_id_ && *id > 0) return;
+    if (const auto* id = std::get_if<std::int64_t>(&response.id);
+        id != nullptr && *id <= quiesce_id_ && *id > 0)
+      return;
     return close("an answer to nothing");
   }
   const auto message = words::Released::from_payload(response.result);
@@ -93,7 +99,9 @@ void ApplicationSession::quiesce(std::int64_t id, const words::Quiesce& message)
   send(protocol::request(id, message));
 }
 
-void ApplicationSession::tell(const protocol::Notification& notification) { send(notification); }
+void ApplicationSession::tell(const protocol::Notification& notification) {
+  send(notification);
+}
 
 void ApplicationSession::send(const protocol::Envelope& envelope) {
   auto line = protocol::encode(envelope);

@@ -1,5 +1,6 @@
-// One connection on the application socket. It may only register, and answer a quiesce: whatever else comes ends it,
-// so one that floods or sends garbage is gone at once. Owned by itself while I/O is pending; loop thread.
+// One connection on the application socket. It may only register, and answer a quiesce: whatever else comes
+// ends it, so one that floods or sends garbage is gone at once. Owned by itself while I/O is pending; loop
+// thread.
 #pragma once
 
 #include <array>

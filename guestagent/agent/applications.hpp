@@ -17,8 +17,8 @@ class Applications {
   virtual std::size_t count() const = 0;
   virtual std::vector<std::int32_t> pids() const = 0;
 
-  /// Asks all to let go, and those too that register until resume() or ready(). `on_all_released` is called once,
-  /// maybe within the call, when everyone asked has answered or left; never after resume() or ready().
+  /// Asks all to let go, and those too that register until resume() or ready(). `on_all_released` is called
+  /// once, maybe within the call, when everyone asked has answered or left; never after resume() or ready().
   virtual void quiesce(const protocol::MigrationId& migration, std::chrono::milliseconds deadline,
                        std::function<void()> on_all_released) = 0;
   virtual std::vector<protocol::Holdout> unreleased() const = 0;  // device is left empty

@@ -5,7 +5,8 @@
 namespace rdmove::agent {
 namespace {
 
-// The handler outlives the Timer, and may be queued already when that is destroyed: it looks whether it still may.
+// The handler outlives the Timer, and may be queued already when that is destroyed: it looks whether it still
+// may.
 class SteadyTimer final : public Timer {
  public:
   SteadyTimer(boost::asio::io_context& io, milliseconds delay, std::function<void()> call)

@@ -17,7 +17,9 @@ constexpr int format = 1;
 constexpr std::size_t max_items = 100'000;
 constexpr std::size_t max_item_bytes = 64 * 1024;
 
-std::string to_hex(const Bytes& bytes) { return fmt::format("{:02x}", fmt::join(bytes, "")); }
+std::string to_hex(const Bytes& bytes) {
+  return fmt::format("{:02x}", fmt::join(bytes, ""));
+}
 
 json items_json(const std::vector<CapturedItem>& items) {
   auto out = json::array();
@@ -96,8 +98,10 @@ std::string to_text(const Capture& capture, const std::string& boot_id) {
                        {"rdma", device.rdma},
                        {"gids", protocol::list_json(device.gids)}});
   }
-  return protocol::dump(
-      {{"format", format}, {"boot_id", boot_id}, {"migration", capture.migration.text()}, {"devices", devices}});
+  return protocol::dump({{"format", format},
+                         {"boot_id", boot_id},
+                         {"migration", capture.migration.text()},
+                         {"devices", devices}});
 }
 
 Result<Capture> parse_capture(std::string_view text, const std::string& boot_id) {

@@ -1,4 +1,5 @@
-// All that is needed to bring a prepared guest's devices back, and the file that keeps it over an agent's restart.
+// All that is needed to bring a prepared guest's devices back, and the file that keeps it over an agent's
+// restart.
 #pragma once
 
 #include <filesystem>

@@ -41,8 +41,9 @@ Result<void> CaptureStore::save(const Capture& capture) {
   const int why = errno;
   if (fd >= 0) ::close(fd);
   if (written && ::rename(temporary.c_str(), path.c_str()) == 0) return {};
-  return protocol::fail(protocol::ErrorCode::InternalError,
-                        fmt::format("cannot keep the captured state in {}: {}", path.string(), std::strerror(why)));
+  return protocol::fail(
+      protocol::ErrorCode::InternalError,
+      fmt::format("cannot keep the captured state in {}: {}", path.string(), std::strerror(why)));
 }
 
 void CaptureStore::remove(const protocol::MigrationId& migration) {

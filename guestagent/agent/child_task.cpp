@@ -15,7 +15,9 @@ namespace {
 
 constexpr int crashed = 255;
 
-int pidfd_of(pid_t child) { return static_cast<int>(::syscall(SYS_pidfd_open, child, 0)); }
+int pidfd_of(pid_t child) {
+  return static_cast<int>(::syscall(SYS_pidfd_open, child, 0));
+}
 
 [[noreturn]] void be_the_child(const std::function<int()>& work) {
   ::syscall(SYS_close_range, 3U, ~0U, 0U);
@@ -39,12 +41,13 @@ protocol::Result<void> run_in_child(boost::asio::io_context& io, const std::func
                           fmt::format("cannot start a child process: {}", std::strerror(errno)));
   }
   auto exit = std::make_shared<boost::asio::posix::stream_descriptor>(io, fd);
-  exit->async_wait(exit->wait_read, [exit, child, done = std::move(done)](const boost::system::error_code& error) {
-    if (error) return;  // the loop ends
-    int status = 0;
-    const bool reaped = ::waitpid(child, &status, 0) == child && WIFEXITED(status);
-    done(reaped && WEXITSTATUS(status) != crashed ? WEXITSTATUS(status) : ECHILD);
-  });
+  exit->async_wait(exit->wait_read,
+                   [exit, child, done = std::move(done)](const boost::system::error_code& error) {
+                     if (error) return;  // the loop ends
+                     int status = 0;
+                     const bool reaped = ::waitpid(child, &status, 0) == child && WIFEXITED(status);
+                     done(reaped && WEXITSTATUS(status) != crashed ? WEXITSTATUS(status) : ECHILD);
+                   });
   return {};
 }
 

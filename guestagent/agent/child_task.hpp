@@ -1,5 +1,6 @@
-// Runs a function in a forked child, for calls that can block in the kernel beyond any signal, and reports its exit
-// through a pidfd. The child has none of our descriptors, so one that is stuck keeps neither port nor sockets open.
+// Runs a function in a forked child, for calls that can block in the kernel beyond any signal, and reports
+// its exit through a pidfd. The child has none of our descriptors, so one that is stuck keeps neither port
+// nor sockets open.
 #pragma once
 
 #include <boost/asio/io_context.hpp>

@@ -28,14 +28,16 @@ int edge_triggered_epoll(int fd) {
   return epoll;
 }
 
-// The names in /dev/virtio-ports are udev's work; an initramfs or a container without it has only /dev/vportNpM.
+// The names in /dev/virtio-ports are udev's work; an initramfs or a container without it has only
+// /dev/vportNpM.
 std::string without_udev(const std::filesystem::path& path, const std::filesystem::path& sys) {
   std::error_code error;
-  for (std::filesystem::directory_iterator port(sys / "class/virtio-ports", error), end; !error && port != end;
-       port.increment(error)) {
+  for (std::filesystem::directory_iterator port(sys / "class/virtio-ports", error), end;
+       !error && port != end; port.increment(error)) {
     std::ifstream file(port->path() / "name");
     std::string name;
-    if (std::getline(file, name) && name == path.filename()) return "/dev/" + port->path().filename().string();
+    if (std::getline(file, name) && name == path.filename())
+      return "/dev/" + port->path().filename().string();
   }
   return path;
 }
@@ -63,9 +65,13 @@ int open_host_port(const std::string& path, const std::string& sys) {
 HostPort::HostPort(boost::asio::io_context& io, int fd, Listener listener)
     : fd_(fd), listener_(std::move(listener)), edges_(io, edge_triggered_epoll(fd)) {}
 
-HostPort::~HostPort() { ::close(fd_); }
+HostPort::~HostPort() {
+  ::close(fd_);
+}
 
-void HostPort::start() { wait(); }
+void HostPort::start() {
+  wait();
+}
 
 void HostPort::wait() {
   edges_.async_wait(edges_.wait_read, [this](const boost::system::error_code& error) {

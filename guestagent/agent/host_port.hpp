@@ -1,7 +1,7 @@
-// The virtio-serial port to the host. Its driver reports HUP for as long as no host has it open, and wakes us when that
-// changes, so it is watched edge-triggered by an epoll of its own (a level would spin), and that epoll by the loop.
-// What cannot be written because nobody reads is dropped: the host asks again after it has opened the port.
-// One per agent; loop thread.
+// The virtio-serial port to the host. Its driver reports HUP for as long as no host has it open, and wakes us
+// when that changes, so it is watched edge-triggered by an epoll of its own (a level would spin), and that
+// epoll by the loop. What cannot be written because nobody reads is dropped: the host asks again after it has
+// opened the port. One per agent; loop thread.
 #pragma once
 
 #include <boost/asio/io_context.hpp>
@@ -49,7 +49,8 @@ class HostPort {
   std::uint64_t session_ = 0;
 };
 
-/// Opens the port for itself alone; without udev's name for it, finds it by sysfs. Throws std::runtime_error with what to do about it.
+/// Opens the port for itself alone; without udev's name for it, finds it by sysfs. Throws std::runtime_error
+/// with what to do about it.
 int open_host_port(const std::string& path, const std::string& sys);
 
 }  // namespace rdmove::agent

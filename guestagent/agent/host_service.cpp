@@ -40,10 +40,12 @@ HostService::HostService(boost::asio::io_context& io, int port_fd, Services& ser
   on<protocol::StatusRequest>([this](const auto&, const RequestId& id) {
     answer_to<protocol::StatusResult>(id)(inventory_.status(moves_.prepared()));
   });
-  on<protocol::HoldoutsRequest>(
-      [this](const auto&, const RequestId& id) { answer_to<protocol::HoldoutsResult>(id)(inventory_.holdouts()); });
-  on<protocol::CountersRequest>(
-      [this](const auto&, const RequestId& id) { answer_to<protocol::CountersResult>(id)(inventory_.counters()); });
+  on<protocol::HoldoutsRequest>([this](const auto&, const RequestId& id) {
+    answer_to<protocol::HoldoutsResult>(id)(inventory_.holdouts());
+  });
+  on<protocol::CountersRequest>([this](const auto&, const RequestId& id) {
+    answer_to<protocol::CountersResult>(id)(inventory_.counters());
+  });
   on<protocol::PrepareRequest>([this](const auto& request, const RequestId& id) {
     moves_.prepare(request, answer_to<protocol::PrepareResult>(id));
   });
@@ -52,7 +54,9 @@ HostService::HostService(boost::asio::io_context& io, int port_fd, Services& ser
   });
 }
 
-void HostService::say_hello() { port_.send(protocol::notification(self_)); }
+void HostService::say_hello() {
+  port_.send(protocol::notification(self_));
+}
 
 void HostService::device_removed(const LinkInfo& link) {
   spdlog::info("netdev={} mac={} left", link.name, link.mac.text());
@@ -76,7 +80,8 @@ void HostService::take(std::string_view line) {
   const auto handler = handlers_.find(request->method);
   if (handler != handlers_.end()) return handler->second(*request);
   port_.send(protocol::ErrorResponse{
-      request->id, {protocol::ErrorCode::MethodNotFound, "this agent does not know the method " + request->method}});
+      request->id,
+      {protocol::ErrorCode::MethodNotFound, "this agent does not know the method " + request->method}});
 }
 
 }  // namespace rdmove::agent

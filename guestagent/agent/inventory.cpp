@@ -38,7 +38,8 @@ protocol::HoldoutsResult Inventory::holdouts() const {
   auto holding = services_.processes.holding({});
   const auto applications = services_.applications.pids();
   std::erase_if(holding, [&](const auto& holder) {
-    return is_anchor(holder.device) || std::find(applications.begin(), applications.end(), holder.pid) != applications.end();
+    return is_anchor(holder.device) ||
+           std::find(applications.begin(), applications.end(), holder.pid) != applications.end();
   });
   return {std::move(holding)};
 }
@@ -48,7 +49,8 @@ protocol::CountersResult Inventory::counters() const {
   for (const auto& device : services_.rdma.list()) {
     for (const auto port : sysfs_.ports(device.name)) {
       if (is_anchor(device.name) || out.devices.size() >= limits::devices) continue;
-      out.devices.push_back({device.name, port, sysfs_.counters(device.name, port, port == 1 ? device.netdev : "")});
+      out.devices.push_back(
+          {device.name, port, sysfs_.counters(device.name, port, port == 1 ? device.netdev : "")});
     }
   }
   return out;

@@ -10,7 +10,9 @@
 namespace rdmove::agent {
 namespace {
 
-bool is_real(const LinkInfo& link) { return link.kind.empty() && link.mac != MacAddress(); }
+bool is_real(const LinkInfo& link) {
+  return link.kind.empty() && link.mac != MacAddress();
+}
 
 }  // namespace
 

@@ -1,5 +1,5 @@
-// Watches the guest's network devices by rtnetlink events (RTNLGRP_LINK), and says which real ones came and went.
-// One per agent; loop thread.
+// Watches the guest's network devices by rtnetlink events (RTNLGRP_LINK), and says which real ones came and
+// went. One per agent; loop thread.
 #pragma once
 
 #include <boost/asio/io_context.hpp>

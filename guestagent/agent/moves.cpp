@@ -19,7 +19,8 @@ constexpr std::size_t remembered_answers = 8;
 
 template <class Known>
 const Known* find(const std::deque<Known>& known, const MigrationId& migration) {
-  const auto found = std::find_if(known.begin(), known.end(), [&](const auto& k) { return k.migration == migration; });
+  const auto found =
+      std::find_if(known.begin(), known.end(), [&](const auto& k) { return k.migration == migration; });
   return found == known.end() ? nullptr : &*found;
 }
 
@@ -71,7 +72,8 @@ void Moves::prepare(const protocol::PrepareRequest& request, PrepareReply reply)
   if (const auto other = in_the_way(request.migration)) return reply(tl::unexpected(*other));
   if (restoration_) return reply(tl::unexpected(busy(request.migration, "being restored after")));
   if (undoing_) {
-    return reply(tl::unexpected(busy(request.migration, "still waiting for a holdout of the last attempt of")));
+    return reply(
+        tl::unexpected(busy(request.migration, "still waiting for a holdout of the last attempt of")));
   }
   prepare_replies_.push_back(std::move(reply));
   if (preparation_) return;
@@ -108,7 +110,8 @@ void Moves::late_removal(const std::string& rdma_name) {
   if (restoration_) restoration_->advance();
 }
 
-// The device itself never left, so its addresses are still there: only the soft-RoCE link has to be made again.
+// The device itself never left, so its addresses are still there: only the soft-RoCE link has to be made
+// again.
 void Moves::undo() {
   undoing_ = false;
   const auto capture = std::exchange(capture_, std::nullopt);
@@ -140,7 +143,8 @@ void Moves::start_restore(const protocol::RestoreRequest& request) {
   spdlog::info("migration={} phase=restore deadline_ms={} captured={}", request.migration.text(),
                request.deadline.count(), capture_.has_value());
   restoration_ = std::make_unique<Restoration>(
-      services_, request, capture_, [this](const Result<protocol::RestoreResult>& result) { restored_or_not(result); });
+      services_, request, capture_,
+      [this](const Result<protocol::RestoreResult>& result) { restored_or_not(result); });
   restoration_->start();
 }
 

@@ -1,5 +1,5 @@
-// Who is prepared, who is under way: makes `prepare` and `restore` idempotent and allows one migration at a time.
-// One per agent; loop thread.
+// Who is prepared, who is under way: makes `prepare` and `restore` idempotent and allows one migration at a
+// time. One per agent; loop thread.
 #pragma once
 
 #include <deque>
@@ -47,12 +47,13 @@ class Moves {
 
   Services& services_;
   OnReady on_ready_;
-  std::optional<Capture> capture_;    // of the migration that the guest is prepared for
-  bool undoing_ = false;              // capture_ is of a prepare that failed at its last step
-  std::set<std::string> removing_;    // RDMA devices that the kernel has not finished deleting
+  std::optional<Capture> capture_;  // of the migration that the guest is prepared for
+  bool undoing_ = false;            // capture_ is of a prepare that failed at its last step
+  std::set<std::string> removing_;  // RDMA devices that the kernel has not finished deleting
   std::unique_ptr<Preparation> preparation_;
   std::unique_ptr<Restoration> restoration_;
-  std::optional<protocol::RestoreRequest> waiting_restore_;  // came while a preparation was past its point of return
+  std::optional<protocol::RestoreRequest>
+      waiting_restore_;  // came while a preparation was past its point of return
   std::vector<PrepareReply> prepare_replies_;
   std::vector<RestoreReply> restore_replies_;
   std::deque<Known<protocol::PrepareResult>> prepared_answers_;

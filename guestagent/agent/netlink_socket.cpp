@@ -61,7 +61,8 @@ int NetlinkSocket::receive(const OnMessage* on_message) {
 
 int NetlinkSocket::dump(int type, const Bytes& header, const OnMessage& on_message) {
   Bytes copy = header;
-  const int sent = nl_send_simple(socket_.get(), type, NLM_F_DUMP, copy.empty() ? nullptr : copy.data(), copy.size());
+  const int sent =
+      nl_send_simple(socket_.get(), type, NLM_F_DUMP, copy.empty() ? nullptr : copy.data(), copy.size());
   if (sent < 0) return EIO;
   return receive(&on_message);
 }

@@ -1,4 +1,5 @@
-// A libnl-3 socket that asks and waits for the kernel's answer, as an RAII object. Internal to the netlink adapters.
+// A libnl-3 socket that asks and waits for the kernel's answer, as an RAII object. Internal to the netlink
+// adapters.
 #pragma once
 
 #include <netlink/netlink.h>

@@ -1,5 +1,6 @@
-// The guest's network configuration: find a device by MAC, capture all that hangs on it, put it back on its successor.
-// Implemented by Rtnetlink; faked in tests. Loop thread only; no call waits for anything but the kernel's answer.
+// The guest's network configuration: find a device by MAC, capture all that hangs on it, put it back on its
+// successor. Implemented by Rtnetlink; faked in tests. Loop thread only; no call waits for anything but the
+// kernel's answer.
 #pragma once
 
 #include <cstdint>
@@ -27,8 +28,9 @@ struct LinkInfo {
   int parent = 0;        // of a VLAN: the index of the device below
 };
 
-/// `message` is what the kernel said about it (rtnetlink's struct and attributes, without nlmsghdr), so that flags,
-/// scope, peer, label, lifetimes, metrics survive without a list of them here. The same idea as `ip addr save`.
+/// `message` is what the kernel said about it (rtnetlink's struct and attributes, without nlmsghdr), so that
+/// flags, scope, peer, label, lifetimes, metrics survive without a list of them here. The same idea as `ip
+/// addr save`.
 struct CapturedItem {
   std::string text;  // for people, answers and log lines: "10.0.0.5/24", "default via 10.0.0.1"
   Bytes message;
@@ -83,8 +85,10 @@ class NetworkState {
   /// Name, MTU, addresses (usable at once: no duplicate address detection), up, VLANs.
   virtual BroughtUp bring_up(const LinkInfo& link, const CapturedLink& captured) = 0;
 
-  /// Routes and permanent neighbours. Returns what the kernel refused; may be called again. `links` is bring_up's.
-  virtual std::vector<std::string> put_routes(const std::vector<RestoredLink>& links, const CapturedLink& captured) = 0;
+  /// Routes and permanent neighbours. Returns what the kernel refused; may be called again. `links` is
+  /// bring_up's.
+  virtual std::vector<std::string> put_routes(const std::vector<RestoredLink>& links,
+                                              const CapturedLink& captured) = 0;
 };
 
 }  // namespace rdmove::agent

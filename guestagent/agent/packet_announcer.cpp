@@ -16,7 +16,8 @@ namespace {
 
 class Socket {
  public:
-  Socket(int family, int type, int protocol) : fd_(::socket(family, type | SOCK_CLOEXEC | SOCK_NONBLOCK, protocol)) {}
+  Socket(int family, int type, int protocol)
+      : fd_(::socket(family, type | SOCK_CLOEXEC | SOCK_NONBLOCK, protocol)) {}
   ~Socket() {
     if (fd_ >= 0) ::close(fd_);
   }
@@ -32,7 +33,8 @@ void log_failure(const RestoredLink& link, const char* what) {
   spdlog::warn("netdev={} {} was not sent: {}", link.netdev, what, std::strerror(errno));
 }
 
-void send_arp(const Socket& socket, const RestoredLink& link, const in_addr& address, std::uint16_t operation) {
+void send_arp(const Socket& socket, const RestoredLink& link, const in_addr& address,
+              std::uint16_t operation) {
   sockaddr_ll to{};
   to.sll_family = AF_PACKET;
   to.sll_protocol = htons(ETH_P_ARP);
@@ -55,7 +57,8 @@ void send_arp(const Socket& socket, const RestoredLink& link, const in_addr& add
   }
 }
 
-// To all nodes, with the override flag and our MAC; from the address itself, hop limit 255 as RFC 4861 wants it.
+// To all nodes, with the override flag and our MAC; from the address itself, hop limit 255 as RFC 4861 wants
+// it.
 void send_advertisement(const Socket& socket, const RestoredLink& link, const in6_addr& address) {
   struct {
     nd_neighbor_advert advertisement{};

@@ -1,8 +1,10 @@
-// One `prepare`, from the request to its answer. Reversible until its last step, the deletion of the soft-RoCE device:
+// One `prepare`, from the request to its answer. Reversible until its last step, the deletion of the
+// soft-RoCE device:
 //
 //   resolve devices -> anchor -> Quiescing -> Accounting -> capture -> Removing -> done
 //        |                          |             |                        |
-//     answered                 deadline: un-held, holdouts named      deadline: Undoing (re-adds when the kernel is done)
+//     answered                 deadline: un-held, holdouts named      deadline: Undoing (re-adds when the
+//     kernel is done)
 //
 // Owned by Moves; loop thread. `done` is called exactly once, and the object may be destroyed in it.
 #pragma once
@@ -21,7 +23,7 @@ class Preparation {
  public:
   struct Outcome {
     Result<protocol::PrepareResult> answer;
-    std::optional<Capture> capture;           // with an answer: the guest is prepared; with an error: to be undone
+    std::optional<Capture> capture;  // with an answer: the guest is prepared; with an error: to be undone
     std::vector<std::string> still_removing;  // devices whose deletion the kernel has not finished
   };
   using Done = std::function<void(Outcome)>;
@@ -32,7 +34,8 @@ class Preparation {
 
   void start();
 
-  /// The host wants the device back instead. True: un-held and answered; false: too late, an answer comes soon.
+  /// The host wants the device back instead. True: un-held and answered; false: too late, an answer comes
+  /// soon.
   bool give_up();
 
   [[nodiscard]] const protocol::PrepareRequest& request() const { return request_; }
@@ -60,8 +63,8 @@ class Preparation {
   LateRemoval late_removal_;
   Phase phase_ = Phase::Starting;
   milliseconds started_;
-  std::vector<LinkInfo> links_;     // one per requested device
-  std::vector<std::string> rdma_;   // likewise; may be empty
+  std::vector<LinkInfo> links_;    // one per requested device
+  std::vector<std::string> rdma_;  // likewise; may be empty
   std::vector<std::string> removing_;
   std::optional<protocol::Error> failure_;  // of a removal
   Capture capture_;

@@ -35,7 +35,8 @@ template <class DeviceOf>
 std::vector<protocol::Holdout> ProcScan::scan(DeviceOf device_of) {
   std::vector<protocol::Holdout> out;
   std::error_code error;
-  for (fs::directory_iterator process(proc_, error), end; !error && process != end; process.increment(error)) {
+  for (fs::directory_iterator process(proc_, error), end; !error && process != end;
+       process.increment(error)) {
     const auto text = process->path().filename().string();
     std::int32_t pid = 0;
     const auto [last, bad] = std::from_chars(text.data(), text.data() + text.size(), pid);
@@ -60,14 +61,14 @@ std::vector<protocol::Holdout> ProcScan::holding(const std::vector<std::string>&
   return scan([&](const std::string& target) -> std::optional<std::string> {
     const auto device = uverbs.find(uverbs_in(target));
     if (device == uverbs.end()) return std::nullopt;
-    const bool wanted =
-        rdma_names.empty() || std::find(rdma_names.begin(), rdma_names.end(), device->second) != rdma_names.end();
+    const bool wanted = rdma_names.empty() ||
+                        std::find(rdma_names.begin(), rdma_names.end(), device->second) != rdma_names.end();
     return wanted ? std::optional(device->second) : std::nullopt;
   });
 }
 
-// Once a removal hangs, the uverbs node of its device is gone from sysfs: whoever holds a node that is no device's any
-// more, or a channel, is who is waited for.
+// Once a removal hangs, the uverbs node of its device is gone from sysfs: whoever holds a node that is no
+// device's any more, or a channel, is who is waited for.
 std::vector<protocol::Holdout> ProcScan::holding_a_channel() {
   const auto uverbs = sysfs_.uverbs();
   return scan([&](const std::string& target) -> std::optional<std::string> {

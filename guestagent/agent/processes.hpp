@@ -15,8 +15,8 @@ class Processes {
   /// One entry per process and device. No names: all devices.
   virtual std::vector<protocol::Holdout> holding(const std::vector<std::string>& rdma_names) = 0;
 
-  /// Those with a completion or event channel that outlived its context: the kernel does not say of which device.
-  /// Asked only when a removal hangs although holding() finds nobody.
+  /// Those with a completion or event channel that outlived its context: the kernel does not say of which
+  /// device. Asked only when a removal hangs although holding() finds nobody.
   virtual std::vector<protocol::Holdout> holding_a_channel() = 0;
 };
 

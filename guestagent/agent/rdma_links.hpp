@@ -1,4 +1,5 @@
-// The guest's RDMA devices, and making and deleting soft-RoCE ones. Implemented by RdmaNetlink; faked in tests.
+// The guest's RDMA devices, and making and deleting soft-RoCE ones. Implemented by RdmaNetlink; faked in
+// tests.
 #pragma once
 
 #include <functional>
@@ -24,8 +25,8 @@ class RdmaLinks {
   virtual std::vector<protocol::GidEntry> gids(const std::string& name) = 0;  // of port 1, the used rows
   virtual protocol::Result<void> add_soft_roce(const std::string& name, const std::string& netdev) = 0;
 
-  /// Returns at once. The kernel waits, uninterruptibly, until nobody holds the device: `done` may come late or
-  /// never, but not within the call.
+  /// Returns at once. The kernel waits, uninterruptibly, until nobody holds the device: `done` may come late
+  /// or never, but not within the call.
   virtual void remove(const std::string& name, Done done) = 0;
 };
 

@@ -17,7 +17,9 @@ namespace {
 
 using protocol::ErrorCode;
 
-constexpr int command(int nldev) { return (RDMA_NL_NLDEV << 10) + nldev; }
+constexpr int command(int nldev) {
+  return (RDMA_NL_NLDEV << 10) + nldev;
+}
 
 struct Listed {
   std::uint32_t index = 0;
@@ -26,7 +28,8 @@ struct Listed {
 
 using Attributes = std::array<nlattr*, RDMA_NLDEV_ATTR_MAX>;
 
-// Not nlmsg_parse: its table is indexed by the newest attribute that this header knows, and newer kernels send more.
+// Not nlmsg_parse: its table is indexed by the newest attribute that this header knows, and newer kernels
+// send more.
 Attributes attributes_of(const nlmsghdr& message) {
   Attributes out{};
   auto* at = nlmsg_attrdata(&message, 0);
@@ -36,14 +39,17 @@ Attributes attributes_of(const nlmsghdr& message) {
   return out;
 }
 
-std::string text_of(nlattr* attribute) { return attribute == nullptr ? std::string{} : nla_get_string(attribute); }
+std::string text_of(nlattr* attribute) {
+  return attribute == nullptr ? std::string{} : nla_get_string(attribute);
+}
 
 std::vector<Listed> list_devices(NetlinkSocket& socket) {
   std::vector<Listed> out;
   socket.dump(command(RDMA_NLDEV_CMD_GET), {}, [&](const nlmsghdr& message) {
     const auto attributes = attributes_of(message);
     if (attributes[RDMA_NLDEV_ATTR_DEV_INDEX] == nullptr) return;
-    out.push_back({nla_get_u32(attributes[RDMA_NLDEV_ATTR_DEV_INDEX]), {text_of(attributes[RDMA_NLDEV_ATTR_DEV_NAME]), {}}});
+    out.push_back({nla_get_u32(attributes[RDMA_NLDEV_ATTR_DEV_INDEX]),
+                   {text_of(attributes[RDMA_NLDEV_ATTR_DEV_NAME]), {}}});
   });
   return out;
 }
@@ -90,7 +96,8 @@ std::vector<RdmaDevice> RdmaNetlink::list() {
     netlink->dump(command(RDMA_NLDEV_CMD_PORT_GET), request, [&](const nlmsghdr& message) {
       const auto attributes = attributes_of(message);
       const auto* port = attributes[RDMA_NLDEV_ATTR_PORT_INDEX];
-      if (port != nullptr && nla_get_u32(port) == 1) listed.device.netdev = text_of(attributes[RDMA_NLDEV_ATTR_NDEV_NAME]);
+      if (port != nullptr && nla_get_u32(port) == 1)
+        listed.device.netdev = text_of(attributes[RDMA_NLDEV_ATTR_NDEV_NAME]);
     });
     out.push_back(std::move(listed.device));
   }
@@ -108,8 +115,8 @@ protocol::Result<void> RdmaNetlink::add_soft_roce(const std::string& name, const
     error = netlink->send(message);
   }
   if (error == 0) return {};
-  return protocol::fail(ErrorCode::InternalError,
-                        fmt::format("cannot make soft-RoCE device {} on {}: {}", name, netdev, explain(error)));
+  return protocol::fail(ErrorCode::InternalError, fmt::format("cannot make soft-RoCE device {} on {}: {}",
+                                                              name, netdev, explain(error)));
 }
 
 void RdmaNetlink::remove(const std::string& name, Done done) {
@@ -118,7 +125,8 @@ void RdmaNetlink::remove(const std::string& name, Done done) {
       io_, [name] { return delete_link(name); },
       [shared, name](int error) {
         if (error == 0) return (*shared)({});
-        (*shared)(protocol::fail(ErrorCode::InternalError, fmt::format("cannot delete {}: {}", name, std::strerror(error))));
+        (*shared)(protocol::fail(ErrorCode::InternalError,
+                                 fmt::format("cannot delete {}: {}", name, std::strerror(error))));
       });
   if (!started) boost::asio::post(io_, [shared, started] { (*shared)(started); });
 }

@@ -1,4 +1,5 @@
-// RdmaLinks by the kernel's RDMA netlink (what `rdma link` uses), through libnl-3; GIDs by sysfs. Loop thread.
+// RdmaLinks by the kernel's RDMA netlink (what `rdma link` uses), through libnl-3; GIDs by sysfs. Loop
+// thread.
 #pragma once
 
 #include <boost/asio/io_context.hpp>

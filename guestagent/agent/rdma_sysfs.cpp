@@ -48,7 +48,9 @@ fs::path RdmaSysfs::port_path(const std::string& device, std::uint32_t port) con
   return sys_ / "class/infiniband" / device / "ports" / std::to_string(port);
 }
 
-std::vector<std::string> RdmaSysfs::devices() const { return names_in(sys_ / "class/infiniband"); }
+std::vector<std::string> RdmaSysfs::devices() const {
+  return names_in(sys_ / "class/infiniband");
+}
 
 std::vector<std::uint32_t> RdmaSysfs::ports(const std::string& device) const {
   std::vector<std::uint32_t> out;
@@ -65,8 +67,9 @@ std::string RdmaSysfs::port_state(const std::string& device) const {
   return colon == std::string::npos ? line : line.substr(colon + 2);
 }
 
-// The kernel fills its table of up to 1024 rows from the front, and only a deleted address leaves a gap. To read them all
-// takes longer than all else in a restore (1.6 s in an emulated guest), so a long gap is taken for the end.
+// The kernel fills its table of up to 1024 rows from the front, and only a deleted address leaves a gap. To
+// read them all takes longer than all else in a restore (1.6 s in an emulated guest), so a long gap is taken
+// for the end.
 std::vector<protocol::GidEntry> RdmaSysfs::gids(const std::string& device) const {
   constexpr std::uint32_t longest_gap = 32;
   std::vector<protocol::GidEntry> out;

@@ -1,8 +1,8 @@
-// One `restore`, from the request to its answer. Nothing is waited for that is not needed for the next step: every
-// event (a link changed, a late removal ended, a look at the GID table) just calls advance() again.
+// One `restore`, from the request to its answer. Nothing is waited for that is not needed for the next step:
+// every event (a link changed, a late removal ended, a look at the GID table) just calls advance() again.
 //
-// per device:  find by MAC -> name, MTU, addresses, up, VLANs -> routes -> RDMA device -> GIDs and carrier -> announced
-// then:        anchor away, applications told, done
+// per device:  find by MAC -> name, MTU, addresses, up, VLANs -> routes -> RDMA device -> GIDs and carrier ->
+// announced then:        anchor away, applications told, done
 //
 // Owned by Moves; loop thread. `done` is called exactly once, and the object may be destroyed in it.
 #pragma once
@@ -22,7 +22,8 @@ class Restoration {
   using Done = std::function<void(Result<protocol::RestoreResult>)>;
 
   /// Without a capture (the guest was never prepared, or has booted since) what is there is used as it is.
-  Restoration(Services& services, protocol::RestoreRequest request, const std::optional<Capture>& capture, Done done);
+  Restoration(Services& services, protocol::RestoreRequest request, const std::optional<Capture>& capture,
+              Done done);
 
   void start();
   void advance();

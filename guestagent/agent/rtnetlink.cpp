@@ -20,7 +20,9 @@ namespace rdmove::agent {
 namespace {
 
 using LinkObject = std::unique_ptr<rtnl_link, decltype(&rtnl_link_put)>;
-LinkObject new_link(rtnl_link* link) { return {link, &rtnl_link_put}; }
+LinkObject new_link(rtnl_link* link) {
+  return {link, &rtnl_link_put};
+}
 
 LinkInfo info_of(rtnl_link* link) {
   LinkInfo out;
@@ -41,7 +43,8 @@ LinkInfo info_of(rtnl_link* link) {
 }
 
 bool stands_on_another(const LinkInfo& link) {
-  static constexpr std::array<std::string_view, 8> kinds{"vlan", "macvlan", "macvtap", "ipvlan", "bond", "bridge", "team", "vrf"};
+  static constexpr std::array<std::string_view, 8> kinds{"vlan", "macvlan", "macvtap", "ipvlan",
+                                                         "bond", "bridge",  "team",    "vrf"};
   return std::find(kinds.begin(), kinds.end(), link.kind) != kinds.end();
 }
 
@@ -74,7 +77,9 @@ std::vector<LinkInfo> Rtnetlink::links() {
 
 std::string Rtnetlink::driver_of(const std::string& netdev) const {
   std::error_code none;
-  return std::filesystem::read_symlink(sys_ / "class/net" / netdev / "device/driver", none).filename().string();
+  return std::filesystem::read_symlink(sys_ / "class/net" / netdev / "device/driver", none)
+      .filename()
+      .string();
 }
 
 // A VF's standby and the failover master have its MAC too; the one is virtio, the other has no driver.
@@ -136,11 +141,13 @@ Result<CapturedLink> Rtnetlink::capture_one(const LinkInfo& link) {
     ndmsg neighbour{};
     neighbour.ndm_family = family;
     if (error == 0) error = socket_.dump(RTM_GETROUTE, header_bytes(route), keep(out.routes, replay::route));
-    if (error == 0) error = socket_.dump(RTM_GETNEIGH, header_bytes(neighbour), keep(out.neighbours, replay::neighbour));
+    if (error == 0)
+      error = socket_.dump(RTM_GETNEIGH, header_bytes(neighbour), keep(out.neighbours, replay::neighbour));
   }
   if (error != 0) {
-    return protocol::fail(protocol::ErrorCode::InternalError,
-                          fmt::format("cannot read the network state of {}: {}", link.name, std::strerror(error)));
+    return protocol::fail(
+        protocol::ErrorCode::InternalError,
+        fmt::format("cannot read the network state of {}: {}", link.name, std::strerror(error)));
   }
   return out;
 }
@@ -164,21 +171,25 @@ NetworkState::BroughtUp Rtnetlink::bring_up(const LinkInfo& link, const Captured
 void Rtnetlink::bring_up_one(const LinkInfo& link, const CapturedLink& captured, BroughtUp& out) {
   RestoredLink restored{link.index, link.name, link.mac, {}};
   const auto warn = [&](const char* what, int error) {
-    if (error != 0) out.warnings.push_back(fmt::format("{} of {}: {}", what, restored.netdev, std::strerror(error)));
+    if (error != 0)
+      out.warnings.push_back(fmt::format("{} of {}: {}", what, restored.netdev, std::strerror(error)));
     return error == 0;
   };
   if (link.name != captured.netdev) {
     // Not every kernel renames an interface that is up.
     if (link.up) change(link.index, [](rtnl_link* to) { rtnl_link_unset_flags(to, IFF_UP); });
-    const int error = change(link.index, [&](rtnl_link* to) { rtnl_link_set_name(to, captured.netdev.c_str()); });
+    const int error =
+        change(link.index, [&](rtnl_link* to) { rtnl_link_set_name(to, captured.netdev.c_str()); });
     if (warn("name", error)) restored.netdev = captured.netdev;
   }
   if (link.mtu != captured.mtu) {
     warn("MTU", change(link.index, [&](rtnl_link* to) { rtnl_link_set_mtu(to, captured.mtu); }));
   }
-  // Before the link is up, or IPv6 makes its link-local address itself and waits a second to see it is unique.
+  // Before the link is up, or IPv6 makes its link-local address itself and waits a second to see it is
+  // unique.
   for (const auto& address : captured.addresses) {
-    const int error = socket_.send(message_of(RTM_NEWADDR, NLM_F_CREATE, replay::address_for(address.message, link.index)));
+    const int error =
+        socket_.send(message_of(RTM_NEWADDR, NLM_F_CREATE, replay::address_for(address.message, link.index)));
     if (error != 0 && error != EEXIST) out.lost_addresses.push_back(refused(address, restored.netdev, error));
   }
   if (captured.up) warn("up", change(link.index, [](rtnl_link* to) { rtnl_link_set_flags(to, IFF_UP); }));
@@ -207,7 +218,8 @@ void Rtnetlink::bring_up_child(int parent, const CapturedLink& child, BroughtUp&
     const int error = message == nullptr ? EINVAL : socket_.send(message);
     link = there();
     if (!link) {
-      out.warnings.push_back(fmt::format("VLAN {} {}: {}", child.vlan->id, child.netdev, std::strerror(error)));
+      out.warnings.push_back(
+          fmt::format("VLAN {} {}: {}", child.vlan->id, child.netdev, std::strerror(error)));
       return;
     }
   }
@@ -218,10 +230,12 @@ void Rtnetlink::bring_up_child(int parent, const CapturedLink& child, BroughtUp&
   for (const auto& lost : below.lost_addresses) out.warnings.push_back("not put back: " + lost);
 }
 
-std::vector<std::string> Rtnetlink::put_routes(const std::vector<RestoredLink>& links, const CapturedLink& captured) {
+std::vector<std::string> Rtnetlink::put_routes(const std::vector<RestoredLink>& links,
+                                               const CapturedLink& captured) {
   std::vector<std::string> failed;
   const auto self = std::find_if(links.begin(), links.end(), [&](const auto& link) {
-    return link.netdev == captured.netdev || (&link == &links.front() && link.mac == captured.mac && !captured.vlan);
+    return link.netdev == captured.netdev ||
+           (&link == &links.front() && link.mac == captured.mac && !captured.vlan);
   });
   if (self == links.end()) return failed;
 
@@ -232,7 +246,8 @@ std::vector<std::string> Rtnetlink::put_routes(const std::vector<RestoredLink>& 
     before = left.size();
     refusals.clear();
     std::erase_if(left, [&](const CapturedItem& route) {
-      const int flags = replay::is_multipath(route.message) ? NLM_F_CREATE | NLM_F_REPLACE : NLM_F_CREATE | NLM_F_APPEND;
+      const int flags =
+          replay::is_multipath(route.message) ? NLM_F_CREATE | NLM_F_REPLACE : NLM_F_CREATE | NLM_F_APPEND;
       const auto message = replay::route_for(route.message, captured.index, self->index);
       const int error = socket_.send(message_of(RTM_NEWROUTE, flags, message));
       if (error != 0 && error != EEXIST) refusals.push_back(refused(route, self->netdev, error));

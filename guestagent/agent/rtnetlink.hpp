@@ -19,7 +19,8 @@ class Rtnetlink final : public NetworkState {
   std::vector<std::string> addresses(int index) override;
   Result<CapturedLink> capture(const LinkInfo& link) override;
   BroughtUp bring_up(const LinkInfo& link, const CapturedLink& captured) override;
-  std::vector<std::string> put_routes(const std::vector<RestoredLink>& links, const CapturedLink& captured) override;
+  std::vector<std::string> put_routes(const std::vector<RestoredLink>& links,
+                                      const CapturedLink& captured) override;
 
  private:
   Result<CapturedLink> capture_one(const LinkInfo& link);

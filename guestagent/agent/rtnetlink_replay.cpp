@@ -23,8 +23,9 @@ struct Parts {
       nlattr attribute{};
       std::memcpy(&attribute, bytes.data() + at, sizeof attribute);
       if (attribute.nla_len < NLA_HDRLEN || at + attribute.nla_len > bytes.size()) break;
-      attributes.push_back({attribute.nla_type, {bytes.begin() + static_cast<long>(at + NLA_HDRLEN),
-                                                 bytes.begin() + static_cast<long>(at + attribute.nla_len)}});
+      attributes.push_back({attribute.nla_type,
+                            {bytes.begin() + static_cast<long>(at + NLA_HDRLEN),
+                             bytes.begin() + static_cast<long>(at + attribute.nla_len)}});
       at += NLA_ALIGN(attribute.nla_len);
     }
   }
@@ -54,7 +55,8 @@ struct Parts {
     }
   }
   void drop(std::uint16_t type) {
-    std::erase_if(attributes, [&](const auto& attribute) { return (attribute.type & NLA_TYPE_MASK) == type; });
+    std::erase_if(attributes,
+                  [&](const auto& attribute) { return (attribute.type & NLA_TYPE_MASK) == type; });
   }
   void add(std::uint16_t type, std::uint32_t number) {
     Bytes value(sizeof number);
@@ -70,7 +72,8 @@ struct Parts {
       const auto at = out.size();
       out.resize(at + NLA_HDRLEN + NLA_ALIGN(attribute.value.size()));
       std::memcpy(out.data() + at, &head, sizeof head);
-      if (!attribute.value.empty()) std::memcpy(out.data() + at + NLA_HDRLEN, attribute.value.data(), attribute.value.size());
+      if (!attribute.value.empty())
+        std::memcpy(out.data() + at + NLA_HDRLEN, attribute.value.data(), attribute.value.size());
     }
     return out;
   }
@@ -117,8 +120,9 @@ std::string route_text(const Parts<rtmsg>& route) {
   const int family = route.header.rtm_family;
   const auto* to = route.find(RTA_DST);
   const auto* via = route.find(RTA_GATEWAY);
-  auto text = to == nullptr ? std::string("default")
-                            : fmt::format("{}/{}", ip_text(family, *to), static_cast<int>(route.header.rtm_dst_len));
+  auto text = to == nullptr
+                  ? std::string("default")
+                  : fmt::format("{}/{}", ip_text(family, *to), static_cast<int>(route.header.rtm_dst_len));
   if (via != nullptr) text += " via " + ip_text(family, *via);
   return text + fmt::format(" table {}", route.number(RTA_TABLE, route.header.rtm_table));
 }
@@ -132,10 +136,12 @@ bool is_kernel_made(unsigned char protocol) {
 std::optional<CapturedItem> address(const nlmsghdr& message, int index) {
   auto bytes = body(message);
   const Parts<ifaddrmsg> parts(bytes);
-  if (message.nlmsg_type != RTM_NEWADDR || parts.header.ifa_index != static_cast<std::uint32_t>(index)) return std::nullopt;
+  if (message.nlmsg_type != RTM_NEWADDR || parts.header.ifa_index != static_cast<std::uint32_t>(index))
+    return std::nullopt;
   const auto* own = parts.find(IFA_LOCAL) != nullptr ? parts.find(IFA_LOCAL) : parts.find(IFA_ADDRESS);
   if (own == nullptr) return std::nullopt;
-  const auto text = fmt::format("{}/{}", ip_text(parts.header.ifa_family, *own), static_cast<int>(parts.header.ifa_prefixlen));
+  const auto text = fmt::format("{}/{}", ip_text(parts.header.ifa_family, *own),
+                                static_cast<int>(parts.header.ifa_prefixlen));
   return CapturedItem{text, std::move(bytes)};
 }
 
@@ -161,7 +167,8 @@ std::optional<CapturedItem> neighbour(const nlmsghdr& message, int index) {
 }
 
 Bytes address_for(const Bytes& message, int index) {
-  constexpr std::uint32_t ours_to_set = IFA_F_NOPREFIXROUTE | IFA_F_MANAGETEMPADDR | IFA_F_MCAUTOJOIN | IFA_F_HOMEADDRESS;
+  constexpr std::uint32_t ours_to_set =
+      IFA_F_NOPREFIXROUTE | IFA_F_MANAGETEMPADDR | IFA_F_MCAUTOJOIN | IFA_F_HOMEADDRESS;
   Parts<ifaddrmsg> parts(message);
   auto flags = parts.number(IFA_FLAGS, parts.header.ifa_flags) & ours_to_set;
   if (parts.header.ifa_family == AF_INET6) flags |= IFA_F_NODAD;  // usable at once: it was ours a second ago
@@ -197,6 +204,8 @@ Bytes neighbour_for(const Bytes& message, int index) {
   return parts.bytes();
 }
 
-bool is_multipath(const Bytes& route) { return Parts<rtmsg>(route).find(RTA_MULTIPATH) != nullptr; }
+bool is_multipath(const Bytes& route) {
+  return Parts<rtmsg>(route).find(RTA_MULTIPATH) != nullptr;
+}
 
 }  // namespace rdmove::agent::replay

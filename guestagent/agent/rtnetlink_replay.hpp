@@ -1,5 +1,6 @@
-// Reading what the kernel says about addresses, routes and neighbours, and saying it again for another interface index.
-// Messages are payloads without nlmsghdr. Internal to Rtnetlink. Pure functions; tested by the namespace test.
+// Reading what the kernel says about addresses, routes and neighbours, and saying it again for another
+// interface index. Messages are payloads without nlmsghdr. Internal to Rtnetlink. Pure functions; tested by
+// the namespace test.
 #pragma once
 
 #include <linux/netlink.h>

@@ -5,21 +5,26 @@
 
 namespace rdmove::protocol::application {
 
-Payload Register::to_payload() const { return Payload({{"version", version}, {"name", name}}); }
+Payload Register::to_payload() const {
+  return Payload({{"version", version}, {"name", name}});
+}
 
 Result<Register> Register::from_payload(const Payload& payload) {
   Register out;
   FieldReader in(payload.json());
   in.integer<int>("version", out.version, 1);
   if (auto read = in.finish(0); read && out.version != protocol_version) {
-    return fail(ErrorCode::VersionMismatch, "version: this agent speaks only version " + std::to_string(protocol_version),
+    return fail(ErrorCode::VersionMismatch,
+                "version: this agent speaks only version " + std::to_string(protocol_version),
                 Payload(nlohmann::json{{"version", protocol_version}}));
   }
   in.text("name", out.name, limits::name_bytes);
   return in.finish(std::move(out));
 }
 
-Payload Accepted::to_payload() const { return Payload(nlohmann::json{{"accepted", accepted}}); }
+Payload Accepted::to_payload() const {
+  return Payload(nlohmann::json{{"accepted", accepted}});
+}
 
 Result<Accepted> Accepted::from_payload(const Payload& payload) {
   Accepted out;
@@ -40,7 +45,9 @@ Result<Quiesce> Quiesce::from_payload(const Payload& payload) {
   return in.finish(std::move(out));
 }
 
-Payload Released::to_payload() const { return Payload(nlohmann::json{{"released", released}}); }
+Payload Released::to_payload() const {
+  return Payload(nlohmann::json{{"released", released}});
+}
 
 Result<Released> Released::from_payload(const Payload& payload) {
   Released out;
@@ -49,7 +56,9 @@ Result<Released> Released::from_payload(const Payload& payload) {
   return in.finish(out);
 }
 
-Payload Ready::to_payload() const { return Payload({{"migration", migration.text()}, {"addresses", addresses}}); }
+Payload Ready::to_payload() const {
+  return Payload({{"migration", migration.text()}, {"addresses", addresses}});
+}
 
 Result<Ready> Ready::from_payload(const Payload& payload) {
   Ready out;

@@ -27,7 +27,8 @@ json id_json(const RequestId& id) {
 
 tl::unexpected<DecodeFailure> refuse(const json& object, std::string why) {
   const bool answer = object.contains("result") || object.contains("error");
-  return tl::unexpected(DecodeFailure{{read_id(object), {ErrorCode::InvalidRequest, std::move(why)}}, answer});
+  return tl::unexpected(
+      DecodeFailure{{read_id(object), {ErrorCode::InvalidRequest, std::move(why)}}, answer});
 }
 
 tl::expected<Envelope, DecodeFailure> decode_call(const json& object) {
@@ -43,7 +44,8 @@ tl::expected<Envelope, DecodeFailure> decode_call(const json& object) {
   Payload params;
   if (const auto given = object.find("params"); given != object.end()) {
     if (!given->is_object()) {
-      Error error{ErrorCode::InvalidParams, std::string("params: must be an object, not ") + given->type_name()};
+      Error error{ErrorCode::InvalidParams,
+                  std::string("params: must be an object, not ") + given->type_name()};
       return tl::unexpected(DecodeFailure{{std::move(id), std::move(error)}});
     }
     params = Payload(*given);
@@ -57,10 +59,12 @@ tl::expected<Envelope, DecodeFailure> decode_error(const json& object, std::opti
   if (!error.is_object()) return refuse(object, "error: must be an object");
   const auto code = error.find("code");
   const auto message = error.find("message");
-  if (code == error.end() || !code->is_number_integer()) return refuse(object, "error.code: must be an integer");
+  if (code == error.end() || !code->is_number_integer())
+    return refuse(object, "error.code: must be an integer");
   const auto number = code->get<std::int64_t>();
   if (number < INT32_MIN || number > INT32_MAX) return refuse(object, "error.code: must be a 32-bit integer");
-  if (message == error.end() || !message->is_string()) return refuse(object, "error.message: must be a string");
+  if (message == error.end() || !message->is_string())
+    return refuse(object, "error.message: must be a string");
   Error out{static_cast<ErrorCode>(number), message->get<std::string>().substr(0, limits::message_bytes)};
   if (const auto data = error.find("data"); data != error.end()) out.data = Payload(*data);
   return ErrorResponse{std::move(id), std::move(out)};
@@ -68,7 +72,10 @@ tl::expected<Envelope, DecodeFailure> decode_error(const json& object, std::opti
 
 struct ToJson {
   json operator()(const Request& request) const {
-    return {{"jsonrpc", "2.0"}, {"id", id_json(request.id)}, {"method", request.method}, {"params", request.params.json()}};
+    return {{"jsonrpc", "2.0"},
+            {"id", id_json(request.id)},
+            {"method", request.method},
+            {"params", request.params.json()}};
   }
   json operator()(const Notification& notification) const {
     return {{"jsonrpc", "2.0"}, {"method", notification.method}, {"params", notification.params.json()}};
@@ -79,13 +86,17 @@ struct ToJson {
   json operator()(const ErrorResponse& response) const {
     json error{{"code", static_cast<int>(response.error.code)}, {"message", response.error.message}};
     if (!response.error.data.json().empty()) error["data"] = response.error.data.json();
-    return {{"jsonrpc", "2.0"}, {"id", response.id ? id_json(*response.id) : json()}, {"error", std::move(error)}};
+    return {{"jsonrpc", "2.0"},
+            {"id", response.id ? id_json(*response.id) : json()},
+            {"error", std::move(error)}};
   }
 };
 
 }  // namespace
 
-std::string to_text(const RequestId& id) { return id_json(id).dump(-1, ' ', false, json::error_handler_t::replace); }
+std::string to_text(const RequestId& id) {
+  return id_json(id).dump(-1, ' ', false, json::error_handler_t::replace);
+}
 
 tl::expected<Envelope, DecodeFailure> decode(std::string_view line) {
   auto parsed = parse_object(line);
@@ -100,7 +111,8 @@ tl::expected<Envelope, DecodeFailure> decode(std::string_view line) {
     if (has_result || has_error) return refuse(object, "method: must not stand next to result or error");
     return decode_call(object);
   }
-  if (has_result == has_error) return refuse(object, "neither a call (method) nor an answer (result or error)");
+  if (has_result == has_error)
+    return refuse(object, "neither a call (method) nor an answer (result or error)");
 
   auto id = read_id(object);
   if (!id && !(has_error && object.contains("id") && object.at("id").is_null())) {
@@ -114,7 +126,8 @@ Result<std::string> encode(const Envelope& envelope) {
   auto line = dump(std::visit(ToJson{}, envelope));
   if (line.size() > limits::line_bytes) {
     return fail(ErrorCode::InternalError, "a message of " + std::to_string(line.size()) +
-                                              " bytes does not fit in a line of " + std::to_string(limits::line_bytes));
+                                              " bytes does not fit in a line of " +
+                                              std::to_string(limits::line_bytes));
   }
   line += '\n';
   return line;

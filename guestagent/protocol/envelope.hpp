@@ -1,4 +1,5 @@
-// JSON-RPC 2.0 as both channels use it (virtio-serial and the application socket): one object a line, no batches.
+// JSON-RPC 2.0 as both channels use it (virtio-serial and the application socket): one object a line, no
+// batches.
 #pragma once
 
 #include <cstdint>

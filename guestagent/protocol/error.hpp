@@ -15,11 +15,11 @@ enum class ErrorCode : int {
   MethodNotFound = -32601,
   InvalidParams = -32602,
   InternalError = -32603,
-  Holdouts = -32010,          // data: HoldoutsResult
-  DeviceNotFound = -32011,    // data: {alias, mac}
-  Busy = -32012,              // data: {migration} that is in the way
-  DeadlinePassed = -32013,    // data: MissingPiece
-  VersionMismatch = -32014,   // data: {version} that this side speaks
+  Holdouts = -32010,         // data: HoldoutsResult
+  DeviceNotFound = -32011,   // data: {alias, mac}
+  Busy = -32012,             // data: {migration} that is in the way
+  DeadlinePassed = -32013,   // data: MissingPiece
+  VersionMismatch = -32014,  // data: {version} that this side speaks
 };
 
 struct Error {

@@ -21,10 +21,18 @@ Result<Event> device_event(const Payload& payload) {
 
 }  // namespace
 
-Payload DeviceRemoved::to_payload() const { return device_payload(*this); }
-Result<DeviceRemoved> DeviceRemoved::from_payload(const Payload& payload) { return device_event<DeviceRemoved>(payload); }
-Payload DeviceArrived::to_payload() const { return device_payload(*this); }
-Result<DeviceArrived> DeviceArrived::from_payload(const Payload& payload) { return device_event<DeviceArrived>(payload); }
+Payload DeviceRemoved::to_payload() const {
+  return device_payload(*this);
+}
+Result<DeviceRemoved> DeviceRemoved::from_payload(const Payload& payload) {
+  return device_event<DeviceRemoved>(payload);
+}
+Payload DeviceArrived::to_payload() const {
+  return device_payload(*this);
+}
+Result<DeviceArrived> DeviceArrived::from_payload(const Payload& payload) {
+  return device_event<DeviceArrived>(payload);
+}
 
 Payload Ready::to_payload() const {
   return Payload({{"migration", migration.text()}, {"devices", parts::list_json(devices)}});

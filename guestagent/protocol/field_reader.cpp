@@ -10,12 +10,14 @@ using nlohmann::json;
 
 FieldReader::FieldReader(const json& value, std::string path) : value_(value), path_(std::move(path)) {
   if (!value_.is_object()) {
-    error_ = Error{ErrorCode::InvalidParams,
-                   (path_.empty() ? std::string("the message") : path_) + ": must be an object, not " + value_.type_name()};
+    error_ = Error{ErrorCode::InvalidParams, (path_.empty() ? std::string("the message") : path_) +
+                                                 ": must be an object, not " + value_.type_name()};
   }
 }
 
-std::string FieldReader::path_of(const char* key) const { return path_.empty() ? key : path_ + "." + key; }
+std::string FieldReader::path_of(const char* key) const {
+  return path_.empty() ? key : path_ + "." + key;
+}
 
 void FieldReader::refuse(const char* key, const std::string& why) {
   if (!error_) error_ = Error{ErrorCode::InvalidParams, path_of(key) + ": " + why};
@@ -123,7 +125,8 @@ void FieldReader::milliseconds(const char* key, std::chrono::milliseconds& out) 
   out = std::chrono::milliseconds(count);
 }
 
-void FieldReader::texts(const char* key, std::vector<std::string>& out, std::size_t max_count, std::size_t max) {
+void FieldReader::texts(const char* key, std::vector<std::string>& out, std::size_t max_count,
+                        std::size_t max) {
   const auto* value = find_list(key, max_count);
   if (value == nullptr) return;
   for (std::size_t i = 0; i < value->size(); ++i) {
@@ -136,7 +139,8 @@ void FieldReader::texts(const char* key, std::vector<std::string>& out, std::siz
   }
 }
 
-void FieldReader::counters(const char* key, std::map<std::string, std::uint64_t>& out, std::size_t max_count) {
+void FieldReader::counters(const char* key, std::map<std::string, std::uint64_t>& out,
+                           std::size_t max_count) {
   const auto* value = find(key);
   if (value == nullptr) return;
   if (!value->is_object() || value->size() > max_count) {

@@ -1,5 +1,6 @@
-// Reads a message's fields one by one and remembers the first thing that is wrong, by the field's path. Internal to
-// the protocol's .cpp files and to the agent's own captured file. Keys that nobody asks for are ignored.
+// Reads a message's fields one by one and remembers the first thing that is wrong, by the field's path.
+// Internal to the protocol's .cpp files and to the agent's own captured file. Keys that nobody asks for are
+// ignored.
 #pragma once
 
 #include <chrono>
@@ -21,7 +22,8 @@ class FieldReader {
   FieldReader(const nlohmann::json& value, std::string path = {});
 
   void text(const char* key, std::string& out, std::size_t max);
-  void optional_text(const char* key, std::optional<std::string>& out, std::size_t max);  // absent or null: none
+  void optional_text(const char* key, std::optional<std::string>& out,
+                     std::size_t max);  // absent or null: none
   void boolean(const char* key, bool& out);
   void optional_boolean(const char* key, bool& out);
   void mac(const char* key, MacAddress& out);
@@ -37,8 +39,9 @@ class FieldReader {
   void integer(const char* key, Int& out, Int low = std::numeric_limits<Int>::min(),
                Int high = std::numeric_limits<Int>::max()) {
     if (const auto* value = find(key)) {
-      const bool fits = value->is_number_unsigned() ? std::in_range<Int>(value->get<std::uint64_t>())
-                                                    : value->is_number_integer() && std::in_range<Int>(value->get<std::int64_t>());
+      const bool fits = value->is_number_unsigned()
+                            ? std::in_range<Int>(value->get<std::uint64_t>())
+                            : value->is_number_integer() && std::in_range<Int>(value->get<std::int64_t>());
       if (!fits || value->get<Int>() < low || value->get<Int>() > high) {
         refuse(key, "must be an integer from " + std::to_string(low) + " to " + std::to_string(high));
         return;

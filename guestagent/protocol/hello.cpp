@@ -37,7 +37,8 @@ Result<HelloRequest> HelloRequest::from_payload(const Payload& payload) {
 }
 
 Payload HelloAnswer::to_payload() const {
-  return Payload({{"version", version}, {"software", software}, {"boot_id", boot_id}, {"instance", instance}});
+  return Payload(
+      {{"version", version}, {"software", software}, {"boot_id", boot_id}, {"instance", instance}});
 }
 
 Result<HelloAnswer> HelloAnswer::from_payload(const Payload& payload) {

@@ -1,4 +1,5 @@
-// hello: the first thing that either side says after every (re)open. The page: docs/agent-protocol.md, "hello".
+// hello: the first thing that either side says after every (re)open. The page: docs/agent-protocol.md,
+// "hello".
 #pragma once
 
 #include <string>

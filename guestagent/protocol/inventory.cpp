@@ -6,9 +6,14 @@ namespace rdmove::protocol {
 inline namespace parts {
 
 static nlohmann::json to_json(const DeviceStatus& device) {
-  return {{"rdma", device.rdma},   {"netdev", device.netdev}, {"mac", device.mac.text()},
-          {"pci", device.pci},     {"state", device.state},   {"mtu", device.mtu},
-          {"gids", list_json(device.gids)}, {"addresses", device.addresses}};
+  return {{"rdma", device.rdma},
+          {"netdev", device.netdev},
+          {"mac", device.mac.text()},
+          {"pci", device.pci},
+          {"state", device.state},
+          {"mtu", device.mtu},
+          {"gids", list_json(device.gids)},
+          {"addresses", device.addresses}};
 }
 
 static nlohmann::json to_json(const DeviceCounters& device) {
@@ -49,7 +54,9 @@ Result<StatusResult> StatusResult::from_payload(const Payload& payload) {
   return in.finish(std::move(out));
 }
 
-Payload HoldoutsResult::to_payload() const { return Payload(nlohmann::json{{"holdouts", parts::list_json(holdouts)}}); }
+Payload HoldoutsResult::to_payload() const {
+  return Payload(nlohmann::json{{"holdouts", parts::list_json(holdouts)}});
+}
 
 Result<HoldoutsResult> HoldoutsResult::from_payload(const Payload& payload) {
   HoldoutsResult out;
@@ -58,7 +65,9 @@ Result<HoldoutsResult> HoldoutsResult::from_payload(const Payload& payload) {
   return in.finish(std::move(out));
 }
 
-Payload CountersResult::to_payload() const { return Payload(nlohmann::json{{"devices", parts::list_json(devices)}}); }
+Payload CountersResult::to_payload() const {
+  return Payload(nlohmann::json{{"devices", parts::list_json(devices)}});
+}
 
 Result<CountersResult> CountersResult::from_payload(const Payload& payload) {
   CountersResult out;

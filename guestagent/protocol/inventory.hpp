@@ -16,8 +16,8 @@ struct DeviceStatus {
   std::string rdma;    // "rxe0"
   std::string netdev;  // empty: no network interface (InfiniBand without IPoIB, or already gone)
   MacAddress mac;
-  std::string pci;     // "0000:07:00.0", or empty
-  std::string state;   // of the port, as sysfs says it without its number: "ACTIVE", "DOWN"
+  std::string pci;    // "0000:07:00.0", or empty
+  std::string state;  // of the port, as sysfs says it without its number: "ACTIVE", "DOWN"
   std::uint32_t mtu = 0;
   std::vector<GidEntry> gids;
   std::vector<std::string> addresses;  // "10.0.0.5/24"

@@ -41,4 +41,4 @@ inline void read_target(FieldReader& in, DeviceTarget& out) {
   in.kind("kind", out.kind);
 }
 
-}  // namespace rdmove::protocol::parts
+}  // namespace rdmove::protocol::inline parts

@@ -8,7 +8,8 @@
 namespace rdmove::protocol {
 namespace {
 
-// Ahead of the parser, so that no deep value is ever built. Wrong JSON may be counted wrongly; it is refused next.
+// Ahead of the parser, so that no deep value is ever built. Wrong JSON may be counted wrongly; it is refused
+// next.
 int deepest_level(std::string_view text) {
   int level = 0;
   int deepest = 0;
@@ -33,7 +34,8 @@ int deepest_level(std::string_view text) {
 
 Result<nlohmann::json> parse_object(std::string_view text) {
   if (text.size() > limits::line_bytes) {
-    return fail(ErrorCode::ParseError, "a message is longer than " + std::to_string(limits::line_bytes) + " bytes");
+    return fail(ErrorCode::ParseError,
+                "a message is longer than " + std::to_string(limits::line_bytes) + " bytes");
   }
   if (deepest_level(text) > limits::json_depth) {
     return fail(ErrorCode::ParseError, "JSON is nested deeper than " + std::to_string(limits::json_depth));

@@ -1,5 +1,5 @@
-// Cuts a byte stream into lines. A line that is too long is dropped whole and counted; the next '\n' starts afresh.
-// Owned by whoever reads one stream; one thread. The page: docs/agent-protocol.md, "Framing".
+// Cuts a byte stream into lines. A line that is too long is dropped whole and counted; the next '\n' starts
+// afresh. Owned by whoever reads one stream; one thread. The page: docs/agent-protocol.md, "Framing".
 #pragma once
 
 #include <cstdint>
@@ -17,8 +17,9 @@ class LineSplitter {
 
   explicit LineSplitter(std::size_t max_line = limits::line_bytes) : max_line_(max_line) {}
 
-  /// Calls on_line for every line that these bytes complete, without its '\n' and a '\r' before it; empty lines
-  /// are silently skipped. A line is valid only during the call. on_line may call reset(): the rest is then dropped.
+  /// Calls on_line for every line that these bytes complete, without its '\n' and a '\r' before it; empty
+  /// lines are silently skipped. A line is valid only during the call. on_line may call reset(): the rest is
+  /// then dropped.
   void push(std::string_view bytes, const OnLine& on_line);
 
   /// The stream was reopened: forgets what is half read.

@@ -8,7 +8,10 @@ namespace rdmove::protocol {
 inline namespace parts {
 
 static nlohmann::json to_json(const PreparedDevice& device) {
-  return {{"alias", device.alias}, {"mac", device.mac.text()}, {"netdev", device.netdev}, {"addresses", device.addresses}};
+  return {{"alias", device.alias},
+          {"mac", device.mac.text()},
+          {"netdev", device.netdev},
+          {"addresses", device.addresses}};
 }
 
 static void read_prepared(FieldReader& in, PreparedDevice& out) {
@@ -48,7 +51,8 @@ Result<PrepareRequest> PrepareRequest::from_payload(const Payload& payload) {
 }
 
 Payload PrepareResult::to_payload() const {
-  nlohmann::json out{{"devices", parts::list_json(devices)}, {"applications", applications}, {"took_ms", took.count()}};
+  nlohmann::json out{
+      {"devices", parts::list_json(devices)}, {"applications", applications}, {"took_ms", took.count()}};
   if (!holdouts.empty()) out["holdouts"] = parts::list_json(holdouts);
   return Payload(std::move(out));
 }
@@ -93,7 +97,9 @@ Result<RestoreResult> RestoreResult::from_payload(const Payload& payload) {
   return in.finish(std::move(out));
 }
 
-Payload MissingPiece::to_payload() const { return Payload({{"missing", piece}, {"name", name}, {"alias", alias}}); }
+Payload MissingPiece::to_payload() const {
+  return Payload({{"missing", piece}, {"name", name}, {"alias", alias}});
+}
 
 Result<MissingPiece> MissingPiece::from_payload(const Payload& payload) {
   MissingPiece out;

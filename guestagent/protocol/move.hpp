@@ -64,13 +64,13 @@ struct RestoredDevice {
   std::vector<GidEntry> gids;
   std::vector<std::string> addresses;
   auto operator<=>(const RestoredDevice&) const = default;
-
 };
 
 struct RestoreResult {
   std::vector<RestoredDevice> devices;
   std::chrono::milliseconds took{0};
-  std::vector<std::string> warnings;  // what could not be put back and is not needed for RDMA: a route, a neighbour
+  std::vector<std::string>
+      warnings;  // what could not be put back and is not needed for RDMA: a route, a neighbour
 
   [[nodiscard]] Payload to_payload() const;
   static Result<RestoreResult> from_payload(const Payload& payload);

@@ -7,7 +7,7 @@
 namespace rdmove::protocol::inline parts {
 
 inline nlohmann::json to_json(const RestoredDevice& device) {
-  return {{"alias", device.alias}, {"mac", device.mac.text()},        {"netdev", device.netdev},
+  return {{"alias", device.alias}, {"mac", device.mac.text()},       {"netdev", device.netdev},
           {"rdma", device.rdma},   {"gids", list_json(device.gids)}, {"addresses", device.addresses}};
 }
 
@@ -20,4 +20,4 @@ inline void read_restored(FieldReader& in, RestoredDevice& out) {
   in.texts("addresses", out.addresses, limits::addresses, limits::address_bytes);
 }
 
-}  // namespace rdmove::protocol::parts
+}  // namespace rdmove::protocol::inline parts

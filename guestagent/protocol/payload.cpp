@@ -10,8 +10,12 @@ Payload::Payload() : Payload(nlohmann::json::object()) {}
 
 Payload::Payload(nlohmann::json value) : value_(std::make_shared<const nlohmann::json>(std::move(value))) {}
 
-std::string Payload::text() const { return dump(*value_); }
+std::string Payload::text() const {
+  return dump(*value_);
+}
 
-bool Payload::operator==(const Payload& other) const { return *value_ == *other.value_; }
+bool Payload::operator==(const Payload& other) const {
+  return *value_ == *other.value_;
+}
 
 }  // namespace rdmove::protocol

@@ -16,7 +16,8 @@ int hex_value(char c) {
 }
 
 bool may_be_in_id(char c) {
-  return (c >= '0' && c <= '9') || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '.' || c == '_' || c == '-';
+  return (c >= '0' && c <= '9') || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '.' || c == '_' ||
+         c == '-';
 }
 
 }  // namespace
@@ -48,15 +49,17 @@ std::string MacAddress::text() const {
 Result<MigrationId> MigrationId::parse(std::string_view text) {
   if (text.empty() || text.size() > limits::migration_bytes || text.front() == '.' ||
       !std::all_of(text.begin(), text.end(), may_be_in_id)) {
-    return fail(ErrorCode::InvalidParams,
-                "must be 1 to " + std::to_string(limits::migration_bytes) + " of [A-Za-z0-9._-], no dot in front");
+    return fail(ErrorCode::InvalidParams, "must be 1 to " + std::to_string(limits::migration_bytes) +
+                                              " of [A-Za-z0-9._-], no dot in front");
   }
   MigrationId id;
   id.text_ = text;
   return id;
 }
 
-std::string_view to_text(DeviceKind kind) { return kind == DeviceKind::SoftRoce ? "soft-roce" : "vf"; }
+std::string_view to_text(DeviceKind kind) {
+  return kind == DeviceKind::SoftRoce ? "soft-roce" : "vf";
+}
 
 Result<DeviceKind> parse_device_kind(std::string_view text) {
   if (text == "soft-roce") return DeviceKind::SoftRoce;

@@ -16,7 +16,8 @@ using boost::asio::local::stream_protocol;
 using nlohmann::json;
 namespace words = protocol::application;
 
-constexpr const char* registration = R"({"jsonrpc":"2.0","id":1,"method":"register","params":{"version":1,"name":"app"}})";
+constexpr const char* registration =
+    R"({"jsonrpc":"2.0","id":1,"method":"register","params":{"version":1,"name":"app"}})";
 
 class HubTest : public testing::Test {
  protected:
@@ -123,7 +124,8 @@ TEST_F(HubTest, one_that_refuses_or_says_false_stays_unreleased) {
   b.enroll();
   quiesce();
   a.say(json{{"jsonrpc", "2.0"}, {"id", a.hear().at("id")}, {"result", {{"released", false}}}}.dump());
-  b.say(json{{"jsonrpc", "2.0"}, {"id", b.hear().at("id")}, {"error", {{"code", -1}, {"message", "busy"}}}}.dump());
+  b.say(json{{"jsonrpc", "2.0"}, {"id", b.hear().at("id")}, {"error", {{"code", -1}, {"message", "busy"}}}}
+            .dump());
   EXPECT_EQ(hub.unreleased().size(), 2U);
   hub.resume();
   EXPECT_EQ(a.hear().at("method"), "resume");
@@ -162,13 +164,14 @@ TEST_P(HubCloses, who_says_something_else) {
   EXPECT_EQ(hub.count(), 1U);
 }
 
-INSTANTIATE_TEST_SUITE_P(Words, HubCloses,
-                         testing::Values("garbage", std::string(5000, 'x'), std::string(registration) + "\n" + registration,
-                                         R"({"jsonrpc":"2.0","id":1,"method":"status"})",
-                                         R"({"jsonrpc":"2.0","method":"ready","params":{}})",
-                                         R"({"jsonrpc":"2.0","id":99,"result":{"released":true}})",
-                                         R"({"jsonrpc":"2.0","id":1,"method":"register","params":{"version":2,"name":"a"}})",
-                                         R"({"jsonrpc":"2.0","id":1,"method":"register","params":{"version":1}})"));
+INSTANTIATE_TEST_SUITE_P(
+    Words, HubCloses,
+    testing::Values("garbage", std::string(5000, 'x'), std::string(registration) + "\n" + registration,
+                    R"({"jsonrpc":"2.0","id":1,"method":"status"})",
+                    R"({"jsonrpc":"2.0","method":"ready","params":{}})",
+                    R"({"jsonrpc":"2.0","id":99,"result":{"released":true}})",
+                    R"({"jsonrpc":"2.0","id":1,"method":"register","params":{"version":2,"name":"a"}})",
+                    R"({"jsonrpc":"2.0","id":1,"method":"register","params":{"version":1}})"));
 
 TEST_F(HubTest, one_that_never_reads_is_closed_and_costs_the_others_nothing) {
   Client hung(*this), good(*this);
@@ -187,7 +190,8 @@ TEST_F(HubTest, one_that_never_reads_is_closed_and_costs_the_others_nothing) {
 TEST_F(HubTest, bounds_the_number_of_connections) {
   if (::getuid() != 0) GTEST_SKIP() << "needs root, who is exempt from the limit per user";
   std::vector<std::unique_ptr<Client>> clients;
-  for (std::size_t i = 0; i < ApplicationHub::max_clients; ++i) clients.push_back(std::make_unique<Client>(*this));
+  for (std::size_t i = 0; i < ApplicationHub::max_clients; ++i)
+    clients.push_back(std::make_unique<Client>(*this));
   Client one_more(*this);
   EXPECT_TRUE(one_more.is_closed());
   clients.pop_back();

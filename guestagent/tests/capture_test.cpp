@@ -11,8 +11,11 @@ namespace rdmove::agent::test {
 namespace {
 
 Capture example() {
-  CapturedLink vlan{7, "eth0.5", mac, 1400, true, {{"10.5.0.1/24", {9, 8}}}, {}, {}, VlanTag{5, 0x88a8, 1}, {}};
-  CapturedLink link{2, "eth0", mac, 9000, true, {{"10.0.0.5/24", {0, 255}}}, {{"default", {1}}}, {{"10.0.0.1", {}}}, {}, {vlan}};
+  CapturedLink vlan{7, "eth0.5", mac, 1400, true, {{"10.5.0.1/24", {9, 8}}}, {}, {}, VlanTag{5, 0x88a8, 1},
+                    {}};
+  CapturedLink link{
+      2,  "eth0", mac, 9000, true, {{"10.0.0.5/24", {0, 255}}}, {{"default", {1}}}, {{"10.0.0.1", {}}},
+      {}, {vlan}};
   return {*protocol::MigrationId::parse("m1"),
           {{soft, link, "rxe0", {{1, "0000:0000:0000:0000:0000:ffff:0a00:0005", "RoCE v2"}}}}};
 }

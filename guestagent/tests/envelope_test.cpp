@@ -25,8 +25,9 @@ Envelope round_trip(const Envelope& envelope) {
 TEST(Envelope, survives_the_wire) {
   const Payload payload(json{{"a", {1, 2, "x\ny"}}});
   for (const Envelope& envelope :
-       {Envelope{Request{RequestId{std::int64_t{7}}, "prepare", payload}}, Envelope{Request{RequestId{"host-1"}, "m", payload}},
-        Envelope{Notification{"ready", payload}}, Envelope{Response{RequestId{std::int64_t{-1}}, payload}},
+       {Envelope{Request{RequestId{std::int64_t{7}}, "prepare", payload}},
+        Envelope{Request{RequestId{"host-1"}, "m", payload}}, Envelope{Notification{"ready", payload}},
+        Envelope{Response{RequestId{std::int64_t{-1}}, payload}},
         Envelope{ErrorResponse{std::nullopt, {ErrorCode::ParseError, "what", {}}}},
         Envelope{ErrorResponse{RequestId{"a"}, {ErrorCode::Holdouts, "who", payload}}}}) {
     EXPECT_EQ(round_trip(envelope), envelope);
@@ -50,25 +51,28 @@ TEST_P(EnvelopeRefuses, what_is_no_json_rpc) {
 
 INSTANTIATE_TEST_SUITE_P(
     Lines, EnvelopeRefuses,
-    testing::Values(Refused{"", ErrorCode::ParseError, "JSON"}, Refused{"{", ErrorCode::ParseError, "JSON"},
-                    Refused{"\"\xff\xfe\"", ErrorCode::ParseError, "UTF-8"},
-                    Refused{"{\"a\":\"\xc3\x28\"}", ErrorCode::ParseError, "UTF-8"},
-                    Refused{"{} {}", ErrorCode::ParseError, "JSON"}, Refused{"[]", ErrorCode::InvalidRequest, "array"},
-                    Refused{"1", ErrorCode::InvalidRequest, "number"},
-                    Refused{R"({"id":1,"method":"m"})", ErrorCode::InvalidRequest, "jsonrpc"},
-                    Refused{R"({"jsonrpc":"1.0","id":1,"method":"m"})", ErrorCode::InvalidRequest, "jsonrpc"},
-                    Refused{R"({"jsonrpc":"2.0","id":1})", ErrorCode::InvalidRequest, "neither"},
-                    Refused{R"({"jsonrpc":"2.0","id":1,"method":5})", ErrorCode::InvalidRequest, "method"},
-                    Refused{R"({"jsonrpc":"2.0","id":1,"method":""})", ErrorCode::InvalidRequest, "method"},
-                    Refused{R"({"jsonrpc":"2.0","id":1.5,"method":"m"})", ErrorCode::InvalidRequest, "id"},
-                    Refused{R"({"jsonrpc":"2.0","id":18446744073709551615,"method":"m"})", ErrorCode::InvalidRequest, "id"},
-                    Refused{R"({"jsonrpc":"2.0","id":null,"method":"m"})", ErrorCode::InvalidRequest, "id"},
-                    Refused{R"({"jsonrpc":"2.0","id":1,"method":"m","params":[1]})", ErrorCode::InvalidParams, "params"},
-                    Refused{R"({"jsonrpc":"2.0","id":1,"result":1,"error":{}})", ErrorCode::InvalidRequest, "neither"},
-                    Refused{R"({"jsonrpc":"2.0","result":1})", ErrorCode::InvalidRequest, "id"},
-                    Refused{R"({"jsonrpc":"2.0","id":1,"error":7})", ErrorCode::InvalidRequest, "error"},
-                    Refused{R"({"jsonrpc":"2.0","id":1,"error":{"code":"x","message":"m"}})", ErrorCode::InvalidRequest, "code"},
-                    Refused{R"({"jsonrpc":"2.0","id":1,"error":{"code":1}})", ErrorCode::InvalidRequest, "message"}));
+    testing::Values(
+        Refused{"", ErrorCode::ParseError, "JSON"}, Refused{"{", ErrorCode::ParseError, "JSON"},
+        Refused{"\"\xff\xfe\"", ErrorCode::ParseError, "UTF-8"},
+        Refused{"{\"a\":\"\xc3\x28\"}", ErrorCode::ParseError, "UTF-8"},
+        Refused{"{} {}", ErrorCode::ParseError, "JSON"}, Refused{"[]", ErrorCode::InvalidRequest, "array"},
+        Refused{"1", ErrorCode::InvalidRequest, "number"},
+        Refused{R"({"id":1,"method":"m"})", ErrorCode::InvalidRequest, "jsonrpc"},
+        Refused{R"({"jsonrpc":"1.0","id":1,"method":"m"})", ErrorCode::InvalidRequest, "jsonrpc"},
+        Refused{R"({"jsonrpc":"2.0","id":1})", ErrorCode::InvalidRequest, "neither"},
+        Refused{R"({"jsonrpc":"2.0","id":1,"method":5})", ErrorCode::InvalidRequest, "method"},
+        Refused{R"({"jsonrpc":"2.0","id":1,"method":""})", ErrorCode::InvalidRequest, "method"},
+        Refused{R"({"jsonrpc":"2.0","id":1.5,"method":"m"})", ErrorCode::InvalidRequest, "id"},
+        Refused{R"({"jsonrpc":"2.0","id":18446744073709551615,"method":"m"})", ErrorCode::InvalidRequest,
+                "id"},
+        Refused{R"({"jsonrpc":"2.0","id":null,"method":"m"})", ErrorCode::InvalidRequest, "id"},
+        Refused{R"({"jsonrpc":"2.0","id":1,"method":"m","params":[1]})", ErrorCode::InvalidParams, "params"},
+        Refused{R"({"jsonrpc":"2.0","id":1,"result":1,"error":{}})", ErrorCode::InvalidRequest, "neither"},
+        Refused{R"({"jsonrpc":"2.0","result":1})", ErrorCode::InvalidRequest, "id"},
+        Refused{R"({"jsonrpc":"2.0","id":1,"error":7})", ErrorCode::InvalidRequest, "error"},
+        Refused{R"({"jsonrpc":"2.0","id":1,"error":{"code":"x","message":"m"}})", ErrorCode::InvalidRequest,
+                "code"},
+        Refused{R"({"jsonrpc":"2.0","id":1,"error":{"code":1}})", ErrorCode::InvalidRequest, "message"}));
 
 TEST(Envelope, keeps_the_id_of_a_request_that_it_refuses) {
   const auto result = decode(R"({"jsonrpc":"2.0","id":9,"method":"m","params":3})");
@@ -93,11 +97,13 @@ TEST(Envelope, limits_the_depth_of_json) {
   EXPECT_TRUE(decode(nested(limits::json_depth - 2)));
   EXPECT_FALSE(decode(nested(limits::json_depth - 1)));
   EXPECT_FALSE(decode(std::string(60'000, '[')));
-  EXPECT_TRUE(decode(R"({"jsonrpc":"2.0","method":"m","params":{"a":"[[[[[[[[[[[[[[[[[[[[\"[[[["}})")) << "brackets in text";
+  EXPECT_TRUE(decode(R"({"jsonrpc":"2.0","method":"m","params":{"a":"[[[[[[[[[[[[[[[[[[[[\"[[[["}})"))
+      << "brackets in text";
 }
 
 TEST(Envelope, refuses_to_write_a_line_that_would_be_dropped) {
-  const auto line = encode(Response{RequestId{std::int64_t{1}}, Payload(json(std::string(limits::line_bytes, 'x')))});
+  const auto line =
+      encode(Response{RequestId{std::int64_t{1}}, Payload(json(std::string(limits::line_bytes, 'x')))});
   ASSERT_FALSE(line);
   EXPECT_EQ(line.error().code, ErrorCode::InternalError);
 }
@@ -117,7 +123,8 @@ TEST(Envelope, survives_garbage) {
   int refused = 0;
   for (int round = 0; round < 5000; ++round) {
     auto line = good;
-    for (auto changes = 1 + random() % 4; changes > 0; --changes) line[random() % line.size()] = static_cast<char>(random() % 256);
+    for (auto changes = 1 + random() % 4; changes > 0; --changes)
+      line[random() % line.size()] = static_cast<char>(random() % 256);
     if (!decode(line)) ++refused;
   }
   EXPECT_GT(refused, 1000);

@@ -1,4 +1,5 @@
-// A guest made of maps, for the logic's tests: time, devices, processes and applications move when a test says so.
+// A guest made of maps, for the logic's tests: time, devices, processes and applications move when a test
+// says so.
 #pragma once
 
 #include <unistd.h>
@@ -47,7 +48,8 @@ class FakeTimers final : public Timers {
   }
 
   [[nodiscard]] bool idle() const {
-    return std::all_of(armed_.begin(), armed_.end(), [](const auto& timer) { return timer.second.expired(); });
+    return std::all_of(armed_.begin(), armed_.end(),
+                       [](const auto& timer) { return timer.second.expired(); });
   }
 
  private:
@@ -71,7 +73,9 @@ class FakeNetwork final : public NetworkState {
     present.clear();
   }
 
-  std::optional<LinkInfo> find(const MacAddress& wanted, DeviceKind) override { return wanted == mac ? link : std::nullopt; }
+  std::optional<LinkInfo> find(const MacAddress& wanted, DeviceKind) override {
+    return wanted == mac ? link : std::nullopt;
+  }
   std::vector<LinkInfo> links() override { return link ? std::vector{*link} : std::vector<LinkInfo>{}; }
   std::vector<std::string> addresses(int) override { return present; }
   Result<CapturedLink> capture(const LinkInfo&) override { return state; }
@@ -130,7 +134,8 @@ class FakeRdma final : public RdmaLinks {
     done(result);
   }
   [[nodiscard]] bool has(const std::string& name) const {
-    return std::any_of(devices.begin(), devices.end(), [&](const auto& device) { return device.name == name; });
+    return std::any_of(devices.begin(), devices.end(),
+                       [&](const auto& device) { return device.name == name; });
   }
 
  private:

@@ -21,7 +21,9 @@ class HostPortTest : public testing::Test {
     EXPECT_EQ(::socketpair(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0, ends), 0);
     host = ends[0];
     port = std::make_unique<HostPort>(
-        io, ends[1], HostPort::Listener{[this](std::string_view line) { lines.emplace_back(line); }, [this] { ++opened; }});
+        io, ends[1],
+        HostPort::Listener{[this](std::string_view line) { lines.emplace_back(line); },
+                           [this] { ++opened; }});
     port->start();
     io.poll();
   }
@@ -61,7 +63,8 @@ TEST_F(HostPortTest, starts_a_session_with_an_empty_line) {
 }
 
 TEST_F(HostPortTest, never_blocks_on_a_host_that_does_not_read_and_drops_whole_messages) {
-  const protocol::Notification big{"m", protocol::Payload(nlohmann::json{{"text", std::string(60'000, 'x')}})};
+  const protocol::Notification big{"m",
+                                   protocol::Payload(nlohmann::json{{"text", std::string(60'000, 'x')}})};
   for (int i = 0; i < 100; ++i) port->send(big);
   std::string all;
   for (;;) {
@@ -81,7 +84,8 @@ TEST_F(HostPortTest, never_blocks_on_a_host_that_does_not_read_and_drops_whole_m
 
 TEST_F(HostPortTest, answers_with_an_error_what_would_not_fit_in_a_line) {
   heard();
-  port->send(protocol::Response{protocol::RequestId{"x"}, protocol::Payload(nlohmann::json(std::string(70'000, 'x')))});
+  port->send(protocol::Response{protocol::RequestId{"x"},
+                                protocol::Payload(nlohmann::json(std::string(70'000, 'x')))});
   EXPECT_THAT(heard(), testing::HasSubstr("-32603"));
 }
 

@@ -23,13 +23,27 @@ const std::vector<DeviceTarget> targets{{"ua-rdma0", mac, DeviceKind::SoftRoce}}
 const std::vector<RestoredDevice> restored{{"ua-rdma0", mac, "eth0", "rxe0", {gid}, {"10.0.0.5/24"}}};
 const std::vector<Holdout> holdouts{{42, "ibv_rc_pingpong", "rxe0"}};
 
-HelloRequest hello() { return {1, "rdmove 0.1.0", "hosta"}; }
-HelloAnswer hello_answer() { return {1, "rdmove 0.1.0", "boot", "instance"}; }
-StatusResult status() { return {{{"rxe0", "eth0", mac, "0000:06:00.0", "ACTIVE", 1500, {gid}, {"10.0.0.5/24"}}}, migration, 2}; }
-PrepareRequest prepare() { return {migration, std::chrono::milliseconds(2000), true, targets}; }
-PrepareResult prepared() { return {{{"ua-rdma0", mac, "eth0", {"10.0.0.5/24"}}}, 1, std::chrono::milliseconds(12), holdouts}; }
-RestoreRequest restore() { return {migration, std::chrono::milliseconds(9), targets}; }
-RestoreResult restore_result() { return {restored, std::chrono::milliseconds(3), {"a route"}}; }
+HelloRequest hello() {
+  return {1, "rdmove 0.1.0", "hosta"};
+}
+HelloAnswer hello_answer() {
+  return {1, "rdmove 0.1.0", "boot", "instance"};
+}
+StatusResult status() {
+  return {{{"rxe0", "eth0", mac, "0000:06:00.0", "ACTIVE", 1500, {gid}, {"10.0.0.5/24"}}}, migration, 2};
+}
+PrepareRequest prepare() {
+  return {migration, std::chrono::milliseconds(2000), true, targets};
+}
+PrepareResult prepared() {
+  return {{{"ua-rdma0", mac, "eth0", {"10.0.0.5/24"}}}, 1, std::chrono::milliseconds(12), holdouts};
+}
+RestoreRequest restore() {
+  return {migration, std::chrono::milliseconds(9), targets};
+}
+RestoreResult restore_result() {
+  return {restored, std::chrono::milliseconds(3), {"a route"}};
+}
 
 // Why a message with these params is refused; empty: it is taken. Type-erased, since json is slow to compile.
 using Parse = std::function<std::string(const json&)>;
@@ -131,12 +145,15 @@ std::string why_refused(const Message& good, const std::function<void(json&)>& s
 }
 
 TEST(Messages, name_the_field_by_its_path) {
-  EXPECT_THAT(why_refused(prepare(), [](json& v) { v["devices"][0]["mac"] = "52:54"; }), HasSubstr("devices[0].mac"));
+  EXPECT_THAT(why_refused(prepare(), [](json& v) { v["devices"][0]["mac"] = "52:54"; }),
+              HasSubstr("devices[0].mac"));
   EXPECT_THAT(why_refused(restore_result(), [](json& v) { v["devices"][0]["gids"][0].erase("index"); }),
               HasSubstr("devices[0].gids[0].index: is missing"));
-  EXPECT_THAT(why_refused(prepare(), [](json& v) { v["devices"][0]["kind"] = "ib"; }), HasSubstr("soft-roce"));
+  EXPECT_THAT(why_refused(prepare(), [](json& v) { v["devices"][0]["kind"] = "ib"; }),
+              HasSubstr("soft-roce"));
   EXPECT_THAT(why_refused(prepare(), [](json& v) { v["migration"] = "../x"; }), HasSubstr("migration: "));
-  EXPECT_THAT(why_refused(prepare(), [](json& v) { v["deadline_ms"] = 99'999'999; }), HasSubstr("deadline_ms: "));
+  EXPECT_THAT(why_refused(prepare(), [](json& v) { v["deadline_ms"] = 99'999'999; }),
+              HasSubstr("deadline_ms: "));
 }
 
 TEST(Messages, take_only_unsigned_integers_as_counters) {
@@ -149,13 +166,16 @@ TEST(Messages, take_only_unsigned_integers_as_counters) {
 
 TEST(Messages, limit_how_many) {
   EXPECT_THAT(why_refused(prepare(), [](json& v) { v["devices"] = json::array(); }), HasSubstr("devices"));
-  EXPECT_THAT(why_refused(prepare(), [](json& v) { v["devices"].push_back(v["devices"][0]); }), HasSubstr("twice"));
+  EXPECT_THAT(why_refused(prepare(), [](json& v) { v["devices"].push_back(v["devices"][0]); }),
+              HasSubstr("twice"));
   const auto many = [](std::size_t count) { return json(std::vector<json>(count, json("10.0.0.1/8"))); };
-  EXPECT_THAT(why_refused(prepared(), [&](json& v) { v["devices"][0]["addresses"] = many(limits::addresses + 1); }),
-              HasSubstr("at most"));
-  EXPECT_THAT(why_refused(HoldoutsResult{holdouts},
-                          [](json& v) { v["holdouts"] = std::vector<json>(limits::holdouts + 1, v["holdouts"][0]); }),
-              HasSubstr("at most"));
+  EXPECT_THAT(
+      why_refused(prepared(), [&](json& v) { v["devices"][0]["addresses"] = many(limits::addresses + 1); }),
+      HasSubstr("at most"));
+  EXPECT_THAT(
+      why_refused(HoldoutsResult{holdouts},
+                  [](json& v) { v["holdouts"] = std::vector<json>(limits::holdouts + 1, v["holdouts"][0]); }),
+      HasSubstr("at most"));
 }
 
 TEST(Messages, say_which_versions_do_not_match) {
@@ -170,14 +190,16 @@ TEST(Messages, say_which_versions_do_not_match) {
 
 TEST(MacAddress, takes_one_spelling_and_gives_lower_case) {
   EXPECT_EQ(mac.text(), "52:54:00:ab:00:01");
-  for (const char* bad : {"", "52:54:00:ab:00", "52-54-00-ab-00-01", "52:54:00:ab:00:0g", "52:54:00:ab:00:011"}) {
+  for (const char* bad :
+       {"", "52:54:00:ab:00", "52-54-00-ab-00-01", "52:54:00:ab:00:0g", "52:54:00:ab:00:011"}) {
     EXPECT_FALSE(MacAddress::parse(bad)) << bad;
   }
 }
 
 TEST(MigrationId, is_fit_for_a_file_name) {
   EXPECT_TRUE(MigrationId::parse("0f3c-A_b.9"));
-  for (const auto& bad : {std::string(), std::string(".."), std::string("a/b"), std::string("a b"), std::string(65, 'a')}) {
+  for (const auto& bad :
+       {std::string(), std::string(".."), std::string("a/b"), std::string("a b"), std::string(65, 'a')}) {
     EXPECT_FALSE(MigrationId::parse(bad)) << bad;
   }
 }

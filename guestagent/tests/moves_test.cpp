@@ -21,12 +21,14 @@ const auto m2 = *protocol::MigrationId::parse("m2");
 
 class MovesTest : public testing::Test {
  protected:
-  void prepare(protocol::MigrationId migration = m1, bool force = false, protocol::DeviceTarget device = soft) {
+  void prepare(protocol::MigrationId migration = m1, bool force = false,
+               protocol::DeviceTarget device = soft) {
     moves->prepare({migration, milliseconds(2000), force, {device}},
                    [this](const auto& answer) { prepared.push_back(answer); });
   }
   void restore(protocol::MigrationId migration = m1, protocol::DeviceTarget device = soft) {
-    moves->restore({migration, milliseconds(1000), {device}}, [this](const auto& answer) { restored.push_back(answer); });
+    moves->restore({migration, milliseconds(1000), {device}},
+                   [this](const auto& answer) { restored.push_back(answer); });
   }
   void restart_agent() { moves = std::make_unique<Moves>(services, on_ready); }
   void prepare_fully() {
@@ -139,12 +141,24 @@ TEST_F(MovesTest, an_application_that_dies_is_not_waited_for) {
   EXPECT_TRUE(prepared[0]);
 }
 
-TEST_F(MovesTest, soft_roce_waits_even_for_an_application_that_says_it_let_go) {
+// librdmacm closes its own context only once the device is gone from its list, that is during the deletion.
+TEST_F(MovesTest, soft_roce_believes_an_application_and_lets_the_deletion_wait_for_its_context) {
+  applications.let_go = {{7, true}};
+  processes.open = {{7, "app", "rxe0"}};
+  prepare();
+  ASSERT_TRUE(rdma.removals.contains("rxe0")) << "not held up by it";
+  EXPECT_THAT(prepared, IsEmpty());
+  processes.open.clear();
+  rdma.finish_removal("rxe0");
+  EXPECT_TRUE(prepared.at(0));
+}
+
+TEST_F(MovesTest, soft_roce_names_an_application_whose_context_outlives_its_word) {
   applications.let_go = {{7, true}};
   processes.open = {{7, "app", "rxe0"}};
   prepare();
   timers.advance(milliseconds(2000));
-  EXPECT_EQ(prepared.at(0).error().code, ErrorCode::Holdouts);
+  EXPECT_EQ(HoldoutsResult::from_payload(prepared.at(0).error().data)->holdouts, processes.open);
 }
 
 TEST_F(MovesTest, a_vf_keeps_its_rdma_device_and_believes_an_application) {
@@ -378,7 +392,8 @@ TEST_F(MissingTest, rdma_device_with_the_reason) {
 TEST_F(MissingTest, gid) {
   prepare_fully();
   rdma.gids_are_there = false;
-  EXPECT_EQ(missing_after_deadline(), (MissingPiece{"gid", "0000:0000:0000:0000:0000:ffff:0a00:0005", "ua-rdma0"}));
+  EXPECT_EQ(missing_after_deadline(),
+            (MissingPiece{"gid", "0000:0000:0000:0000:0000:ffff:0a00:0005", "ua-rdma0"}));
 }
 
 TEST_F(MissingTest, carrier) {

@@ -33,7 +33,8 @@ class ProcScanTest : public testing::Test {
     file("sys/class/infiniband_verbs/uverbs1/ibdev", "mlx5_0");
     file("sys/class/infiniband_verbs/abi_version", "6");
     process(1, "init", {"/dev/null", "socket:[1]"});
-    process(42, "pingpong", {"/dev/infiniband/uverbs0", "/dev/infiniband/uverbs0", "/dev/infiniband/rdma_cm"});
+    process(42, "pingpong",
+            {"/dev/infiniband/uverbs0", "/dev/infiniband/uverbs0", "/dev/infiniband/rdma_cm"});
     process(43, "both", {"/dev/infiniband/uverbs1", "/dev/infiniband/uverbs0 (deleted)"});
     process(44, "channel", {"anon_inode:[infinibandevent]"});
     process(45, "lookalike", {"/home/uverbs", "/dev/infiniband/uverbs10", "pipe:[uverbs0]"});
@@ -47,8 +48,9 @@ class ProcScanTest : public testing::Test {
 };
 
 TEST_F(ProcScanTest, names_each_process_once_per_device) {
-  EXPECT_THAT(scan.holding({}), UnorderedElementsAre(Holdout{42, "pingpong", "rxe0"}, Holdout{43, "both", "rxe0"},
-                                                     Holdout{43, "both", "mlx5_0"}));
+  EXPECT_THAT(scan.holding({}),
+              UnorderedElementsAre(Holdout{42, "pingpong", "rxe0"}, Holdout{43, "both", "rxe0"},
+                                   Holdout{43, "both", "mlx5_0"}));
 }
 
 TEST_F(ProcScanTest, looks_only_at_the_devices_asked_for) {
@@ -58,8 +60,9 @@ TEST_F(ProcScanTest, looks_only_at_the_devices_asked_for) {
 
 TEST_F(ProcScanTest, finds_what_a_hanging_deletion_waits_for) {
   std::filesystem::remove_all(folder.path / "sys/class/infiniband_verbs/uverbs0");
-  EXPECT_THAT(scan.holding_a_channel(), UnorderedElementsAre(Holdout{42, "pingpong", ""}, Holdout{43, "both", ""},
-                                                             Holdout{44, "channel", ""}, Holdout{45, "lookalike", ""}));
+  EXPECT_THAT(scan.holding_a_channel(),
+              UnorderedElementsAre(Holdout{42, "pingpong", ""}, Holdout{43, "both", ""},
+                                   Holdout{44, "channel", ""}, Holdout{45, "lookalike", ""}));
 }
 
 TEST_F(ProcScanTest, needs_no_rdma_at_all) {
@@ -84,7 +87,8 @@ TEST_F(ProcScanTest, sysfs_gives_gids_counters_and_state) {
   ASSERT_EQ(gids.size(), 2U);
   EXPECT_EQ(gids[1], (protocol::GidEntry{2, "0000:0000:0000:0000:0000:ffff:0a00:0005", "RoCE v2"}));
   EXPECT_THAT(sysfs.counters("rxe0", 1, "eth0"),
-              ElementsAre(testing::Pair("netdev_rx_bytes", 56), testing::Pair("port_xmit_data", 34), testing::Pair("sent_pkts", 12)));
+              ElementsAre(testing::Pair("netdev_rx_bytes", 56), testing::Pair("port_xmit_data", 34),
+                          testing::Pair("sent_pkts", 12)));
 }
 
 }  // namespace

@@ -1,4 +1,5 @@
-// Against the real kernel: a network namespace of its own, links made by hand, captured, deleted, made again, restored.
+// Against the real kernel: a network namespace of its own, links made by hand, captured, deleted, made again,
+// restored.
 #include "guestagent/agent/rtnetlink.hpp"
 
 #include <gmock/gmock.h>
@@ -29,7 +30,8 @@ class RtnetlinkTest : public testing::Test {
  protected:
   // The thread stays in its namespace: each case makes a new one.
   void SetUp() override {
-    if (::unshare(CLONE_NEWNET) != 0) GTEST_SKIP() << "no network namespace (run as root): " << std::strerror(errno);
+    if (::unshare(CLONE_NEWNET) != 0)
+      GTEST_SKIP() << "no network namespace (run as root): " << std::strerror(errno);
     network = std::make_unique<Rtnetlink>("/sys-that-is-not-there");
     socket.reset(nl_socket_alloc());
     ASSERT_EQ(nl_connect(socket.get(), NETLINK_ROUTE), 0);
@@ -162,10 +164,12 @@ TEST_F(RtnetlinkTest, everything_is_back_on_the_device_that_returns_under_anothe
   ASSERT_TRUE(before);
   const auto captured = network->capture(*before);
   ASSERT_TRUE(captured) << captured.error().message;
-  EXPECT_THAT(texts(captured->addresses), IsSupersetOf({"10.9.0.5/24", "10.9.0.6/24", "192.0.2.1/32", "fd00:9::5/64"}));
+  EXPECT_THAT(texts(captured->addresses),
+              IsSupersetOf({"10.9.0.5/24", "10.9.0.6/24", "192.0.2.1/32", "fd00:9::5/64"}));
   EXPECT_EQ(texts(captured->routes),
             (std::vector<std::string>{"198.51.100.0/24 table 254", "2001:db8::/32 via fd00:9::1 table 254",
-                                      "203.0.113.0/24 via 198.51.100.7 table 254", "default via 10.9.0.1 table 77"}));
+                                      "203.0.113.0/24 via 198.51.100.7 table 254",
+                                      "default via 10.9.0.1 table 77"}));
   EXPECT_EQ(texts(captured->neighbours), (std::vector<std::string>{"10.9.0.77", "fd00:9::77"}));
 
   delete_link("nic0");
@@ -285,7 +289,8 @@ TEST_F(RtnetlinkTest, keeps_the_present_name_when_the_old_one_is_taken) {
 TEST_F(RtnetlinkTest, a_change_wakes_the_monitor) {
   boost::asio::io_context io(1);
   int changes = 0;
-  const LinkMonitor monitor(io, *network, {[&] { ++changes; }, [](const LinkInfo&) {}, [](const LinkInfo&) {}});
+  const LinkMonitor monitor(io, *network,
+                            {[&] { ++changes; }, [](const LinkInfo&) {}, [](const LinkInfo&) {}});
   io.poll();
   io.restart();
   EXPECT_EQ(io.poll(), 0U) << "nothing to do while nothing happens";
