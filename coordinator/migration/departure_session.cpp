@@ -30,6 +30,8 @@ void DepartureSession::start(const std::string& phase, const std::vector<FactRec
     note("the daemon was started anew; going on from " + phase);
     if (!leases_.empty()) follow();
   }
+  // Held from here on, so that preflight and prepare talk over one opening of the port.
+  if (!plan_.uuid.empty() && !transfer_started_) agent();
   machine_.start(phase);
 }
 

@@ -31,6 +31,7 @@ Result<std::optional<std::string>> persistXml(Hypervisor& hypervisor, const Plan
 
 void DepartureSession::transfer(Attempt attempt) {
   transfer_attempt_ = attempt;
+  agent_.reset();  // the port goes with the domain
   if (transfer_started_) return adoptTransfer();
   transfer_started_ = true;
   if (auto written = services_.journal.setFact(record_.id, record_.role, "transfer-started", "yes"); !written) {
@@ -184,7 +185,6 @@ void DepartureSession::settle(Attempt attempt) {
 
 void DepartureSession::awaitArrival(Attempt attempt) {
   arrival_attempt_ = attempt;
-  agent_.reset();  // the port is the destination's now
   if (!following_) follow();
   // After a restart, or when the call ended with an error past the switch, look at what is.
   if (!transfer_over_ && !transfer_running_) adoptTransfer();

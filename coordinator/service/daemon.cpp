@@ -111,7 +111,9 @@ Result<void> runDaemon(const Config& config) {
   const std::string instance = randomInstance();
   auto partners = makePartners(config, instance, loop);
   if (!partners) return tl::unexpected(partners.error());
-  const auto links = makeAgentLinks(**hypervisor, loop, workers);
+  AgentLinkLimits limits;
+  limits.grace = config.timeouts.agent;
+  const auto links = makeAgentLinks(**hypervisor, loop, workers, limits);
   AgentDesk agents(*links);
   Bulletin bulletin;
   Services services{loop, workers, **hypervisor, *fabric, **journal, agents, **partners, bulletin, clock, config};

@@ -53,13 +53,6 @@ milliseconds Preparation::remaining() const {
 void Preparation::start() {
   if (auto resolved = resolve(); !resolved) return finish({tl::unexpected(resolved.error()), {}, {}});
 
-  const auto leaving = without_empty(rdma_);
-  bool soft = false;
-  for (std::size_t i = 0; i < rdma_.size(); ++i) {
-    soft |= request_.devices[i].kind == DeviceKind::SoftRoce && !rdma_[i].empty();
-  }
-  if (soft && services_.applications.count() > 0) drop_anchor(services_.rdma, leaving);
-
   phase_ = Phase::Quiescing;
   deadline_ = services_.timers.after(remaining(), [this] { deadline_passed(); });
   services_.applications.quiesce(request_.migration, remaining(), [this] {
@@ -140,7 +133,6 @@ Error Preparation::holdouts_error(std::vector<Holdout> holdouts) const {
 void Preparation::call_off(Error error) {
   spdlog::warn("migration={} phase=prepare called off: {}", request_.migration.text(), error.message);
   services_.applications.resume();
-  weigh_anchor(services_.rdma);
   finish({tl::unexpected(std::move(error)), {}, {}});
 }
 
@@ -165,6 +157,9 @@ void Preparation::capture_and_remove() {
     if (device.target.kind == DeviceKind::SoftRoce && !device.rdma.empty()) removing_.push_back(device.rdma);
   }
   if (removing_.empty()) return succeed(request_.force ? holders() : std::vector<Holdout>{});
+  // Not earlier: librdmacm opens every device it sees, and an anchor that was made for a prepare that is called off could
+  // not be deleted again while an application goes on with the device that stayed.
+  if (services_.applications.count() > 0) drop_anchor(services_.rdma, without_empty(rdma_));
   deadline_ =
       services_.timers.after(std::max(remaining(), removal_grace), [this] { removal_deadline_passed(); });
   for (const auto& name : std::vector(removing_)) {

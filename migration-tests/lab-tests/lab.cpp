@@ -56,6 +56,7 @@ void Lab::SetUpTestSuite() {
 
 void Lab::SetUp() {
   for (const char* host : {"hosta", "hostb"}) {
+    if (daemonIsStopped(host)) continueDaemon(host);
     if (!daemonRuns(host)) {
       const Outcome started = lab({"daemon", "start", host});
       ASSERT_EQ(started.status, 0) << started.output;
@@ -172,7 +173,7 @@ void Lab::startBeat(const std::string& vm) {
 }
 
 void Lab::expectBeatGoesOn(const std::string& vm) {
-  const auto count = [&] { return beat(vm).value("received", 0); };
+  const auto count = [&] { return beat(vm).value("echoed", 0); };
   const int before = count();
   EXPECT_TRUE(within(seconds(30), [&] { return count() > before + 20; }))
       << "the RDMA session of " << vm << " does not flow: " << guest(vm, "tail -n 20 /var/log/beat.log").output;

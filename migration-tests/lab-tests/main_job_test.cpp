@@ -21,7 +21,8 @@ TEST_F(MainJob, there_and_back_five_times_in_a_row) {
   }
   expectBeatGoesOn("vm1");
   const auto server = beat("peer");
-  EXPECT_EQ(server.value("duplicates", -1), 0) << server.dump();
+  // A message whose echo was under way is sent again, so duplicates are the workload's own; a loss would be ours.
+  EXPECT_EQ(server.value("lost", -1), 0) << server.dump();
   EXPECT_GE(server.value("connections", 0), 11) << "the peer did not see ten reconnections: " << server.dump();
 }
 
