@@ -34,7 +34,7 @@ struct Examiner::Look {
     add(Severity::kError, std::move(code), std::move(sentence), std::move(remedy));
   }
   void fail(std::string code, const Error& why) {
-    add(Severity::kError, std::move(code), why.cause.empty() ? why.sentence() : why.cause + ".", why.remedy);
+    add(Severity::kError, std::move(code), Error{why.code, why.attempted, why.cause, ""}.sentence(), why.remedy);
   }
 };
 

@@ -14,7 +14,6 @@ class BadInput : public Lab {
 };
 
 TEST_F(BadInput, is_refused_with_a_sentence_and_changes_nothing) {
-  const std::string before = xml("hosta", "vm1");
   expectRefused({"migrate", "nosuch", "hostb"}, "no domain nosuch");
   expectRefused({"migrate", "vm1", "hostz"}, "hostz");
   expectRefused({"migrate", "vm1", "hosta"}, "hosta");
@@ -24,9 +23,23 @@ TEST_F(BadInput, is_refused_with_a_sentence_and_changes_nothing) {
   virsh("hosta", {"metadata", "vm1", "urn:rdmove:domain:1", "--live", "--remove"});
   expectRefused({"migrate", "vm1", "hostb"}, "no rdma metadata");
   EXPECT_EQ(rdmove("hosta", {"define", "vm1", "--vf", "alias=ua-rdma0,pool=fabric"}).status, 0);
+  const std::string before = xml("hosta", "vm1");
   expectRefused({"define", "vm1", "--vf", "alias=ua-nosuch,pool=fabric"}, "ua-nosuch");
   expectRefused({"define", "vm1", "--vf", "alias=ua-rdma0,pool=nosuch"}, "nosuch");
   EXPECT_EQ(rdmove("hosta", {"migrate", "vm1", "hostb", "--dry-run"}).status, 0);
+
+  // The peer's NIC takes the one slot of a small pool; then the pool has no counterpart at all.
+  lab({"daemon", "stop", "hostb"});
+  on("hostb", {"sed", "-i", "s/^slots = 8/slots = 1/", "/etc/rdmove/rdmoved.toml"});
+  lab({"daemon", "start", "hostb"});
+  expectRefused({"migrate", "vm1", "hostb"}, "0 free VFs");
+  lab({"daemon", "stop", "hostb"});
+  on("hostb", {"sed", "-i", "s/^slots = 1/slots = 8/; s/^\\[pools.fabric\\]/[pools.other]/; s/\"fabric\"/\"other\"/", "/etc/rdmove/rdmoved.toml"});
+  lab({"daemon", "start", "hostb"});
+  expectRefused({"migrate", "vm1", "hostb"}, "no pool fabric");
+  on("hostb", {"sed", "-i", "s/pools.other/pools.fabric/; s/\"other\"/\"fabric\"/", "/etc/rdmove/rdmoved.toml"});
+  lab({"daemon", "stop", "hostb"});
+  lab({"daemon", "start", "hostb"});
 
   virsh("hosta", {"suspend", "vm1"});
   expectRefused({"migrate", "vm1", "hostb"}, "not running");
@@ -36,7 +49,7 @@ TEST_F(BadInput, is_refused_with_a_sentence_and_changes_nothing) {
   expectRefused({"migrate", "vm1", "hostb"}, "hostb");
   lab({"daemon", "start", "hostb"});
 
-  EXPECT_EQ(xml("hosta", "vm1").size(), before.size());
+  EXPECT_EQ(xml("hosta", "vm1"), before);
   expectWhole("vm1", "hosta");
 }
 
