@@ -131,6 +131,7 @@ void AgentSession::opened(Channel channel, std::optional<Error> error) {
   skip_line_ = false;
   state_ = State::kGreeting;
   hello_id_.clear();
+  hellos_ = 0;
   send("\n");  // ends whatever half a line an earlier session has left
   sayHello();
   if (state_ == State::kGreeting) arrived();  // what came before we had the channel
@@ -164,7 +165,7 @@ void AgentSession::sayHello() {
   // The same id until it is answered: an answer that comes after we said it again counts too.
   if (hello_id_.empty()) hello_id_ = id_prefix_ + "hello" + std::to_string(++last_id_);
   hello_rests_ = false;
-  hello_said_ = Clock::now();
+  ++hellos_;
   protocol::HelloRequest hello;
   hello.software = "rdmove " RDMOVE_VERSION;
   if (const auto line = protocol::encode(protocol::request(hello_id_, hello))) send(*line);
@@ -183,9 +184,9 @@ void AgentSession::sendAll() {
   for (const auto& [id, call] : calls_) send(call.line);
 }
 
-/// At most five times a second, whatever the guest says.
+/// At most twenty times a second, whatever the guest says.
 void AgentSession::sendAllSoon() {
-  const auto pause = limits_.hello_again / 5;
+  const auto pause = limits_.hello_again / 20;
   if (Clock::now() - resent_ >= pause) return sendAll();
   retry_.expires_after(pause);
   retry_.async_wait([weak = weak_from_this()](const boost::system::error_code& cancelled) {

@@ -19,6 +19,8 @@
 namespace rdmove::agent {
 namespace {
 
+constexpr unsigned kLowerUp = 1U << 16;  // IFF_LOWER_UP of linux/if.h, which cannot be included beside net/if.h
+
 using LinkObject = std::unique_ptr<rtnl_link, decltype(&rtnl_link_put)>;
 LinkObject new_link(rtnl_link* link) {
   return {link, &rtnl_link_put};
@@ -30,7 +32,8 @@ LinkInfo info_of(rtnl_link* link) {
   out.name = rtnl_link_get_name(link);
   out.mtu = rtnl_link_get_mtu(link);
   out.up = (rtnl_link_get_flags(link) & IFF_UP) != 0;
-  out.carrier = out.up && (rtnl_link_get_flags(link) & IFF_RUNNING) != 0;
+  // The carrier itself: IFF_RUNNING follows it only with the kernel's link watch, up to a second later.
+  out.carrier = out.up && (rtnl_link_get_flags(link) & kLowerUp) != 0;
   if (const char* kind = rtnl_link_get_type(link)) out.kind = kind;
   out.parent = rtnl_link_get_link(link);
   nl_addr* address = rtnl_link_get_addr(link);
