@@ -40,10 +40,12 @@ struct PrepareOutcome {
   std::vector<Holdout> holdouts;
   int applications = 0;
   std::vector<Holdout> overridden;  ///< with force: who still holds on, although the guest is prepared
+  std::chrono::milliseconds took{0};  ///< in the guest's own clock
 };
 
 struct RestoreOutcome {
   std::vector<RestoredDevice> devices;
+  std::chrono::milliseconds took{0};
 };
 
 class AgentLink {

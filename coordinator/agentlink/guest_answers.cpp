@@ -93,17 +93,18 @@ Result<PrepareOutcome> prepareOutcome(const Answer& answer) {
     const auto data = protocol::HoldoutsResult::from_payload(answer.error().data);
     // An empty list would read as "all let go".
     if (!data || data->holdouts.empty()) return tl::unexpected(errorOf(answer.error(), attempted));
-    return PrepareOutcome{holdoutsOf(data->holdouts), 0, {}};
+    return PrepareOutcome{holdoutsOf(data->holdouts), 0, {}, {}};
   }
   const auto result = read<protocol::PrepareResult>(answer, attempted);
   if (!result) return tl::unexpected(result.error());
-  return PrepareOutcome{{}, static_cast<int>(result->applications), holdoutsOf(result->holdouts)};
+  return PrepareOutcome{{}, static_cast<int>(result->applications), holdoutsOf(result->holdouts), result->took};
 }
 
 Result<RestoreOutcome> restoreOutcome(const Answer& answer) {
   const auto result = read<protocol::RestoreResult>(answer, "restore the guest's network");
   if (!result) return tl::unexpected(result.error());
   RestoreOutcome outcome;
+  outcome.took = result->took;
   for (const auto& device : result->devices) {
     RestoredDevice restored{DeviceAlias(printable(device.alias)),
                             printable(device.netdev),

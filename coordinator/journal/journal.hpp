@@ -48,8 +48,8 @@ struct MigrationRecord {
   std::int64_t updated_us = 0;
 };
 
-/// Persisted: do not renumber.
-enum class StepMark : int { kIntent = 1, kDone = 2, kFailed = 3, kNote = 4 };
+/// Persisted: do not renumber. kGuest is work of the guest's that has just ended; its detail is how many ms it took there.
+enum class StepMark : int { kIntent = 1, kDone = 2, kFailed = 3, kNote = 4, kGuest = 5 };
 
 struct StepRecord {
   MigrationId id;

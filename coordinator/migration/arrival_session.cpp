@@ -73,7 +73,10 @@ void ArrivalSession::armHold() {
 
 void ArrivalSession::renew() {
   if (machine_.ended() || machine_.arrived()) return;
-  const auto until = services_.clock.now().boot + hold_;
+  const auto now = services_.clock.now().boot;
+  if (now - renewed_at_ < hold_ / 3) return;
+  renewed_at_ = now;
+  const auto until = now + hold_;
   if (auto renewed = services_.journal.renewLeases(record_.id, until.count()); !renewed) return;
   armHold();
 }

@@ -26,7 +26,7 @@ class ArrivalSession : public Session, private ArrivalActions {
   Result<void> identityReleased();
   /// Frees the lease unless the domain runs here. The answer comes on the loop.
   void withdraw(bool source_runs, std::function<void(Result<WithdrawAnswer>)> answer);
-  /// The source is there: the hold starts again.
+  /// The source is there: the hold starts again, journaled once in a third of it at most.
   void renew();
   ArrivalReport report();
 
@@ -72,6 +72,7 @@ class ArrivalSession : public Session, private ArrivalActions {
   Reserved reserved_;
   std::shared_ptr<AgentLink> agent_;
   TimerId hold_timer_{};
+  std::chrono::nanoseconds renewed_at_{0};
   std::uint64_t last_attempt_ = 0;
   bool closing_ = false;
   ArrivalMachine machine_;  ///< last: destroyed first

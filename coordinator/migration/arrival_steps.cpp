@@ -130,6 +130,7 @@ void ArrivalSession::restoreGuest(Attempt attempt) {
                     const auto self = weak.lock();
                     if (!self) return;
                     if (!result) return answer(Step::kRestoreGuest, attempt, tl::unexpected(result.error()));
+                    guestDid("Taking up", result->took);
                     for (const RestoredDevice& device : result->devices) {
                       note(fmt::format("the guest has {} back as {} on {}: {}", device.alias.str(), device.rdma,
                                        device.netdev, fmt::join(device.addresses, ", ")));

@@ -23,7 +23,9 @@ void DepartureSession::start(const std::string& phase, const std::vector<FactRec
     } else if (fact.name == "transfer-started") {
       transfer_started_ = true;
     } else if (fact.name == "switched") {
-      switched_ = true;
+      switched_ = fact.value == "yes";
+    } else if (fact.name == "canceled-before") {
+      canceled_before_ = true;
     }
   }
   if (!phase.empty()) {
@@ -142,18 +144,23 @@ void DepartureSession::onLifecycle(Lifecycle event, LifecycleDetail detail) {
     note("libvirt says that the domain has left");
     if (adopting_) transferEnded({});
   }
-  // libvirt resumes a source that lost its destination at the switch, though the destination may run: never both.
-  if (event == Lifecycle::kResumed && switched_ && report_ && report_->arrived) {
+  // libvirt resumes a source that lost its destination at the switch, though the destination may run. Paused first,
+  // asked then: the guest must never run twice.
+  if (event == Lifecycle::kResumed && switched_ && !ended()) {
     offload<void>([this, uuid = plan_.uuid] { return services_.hypervisor.suspend(uuid); },
                   [this](Result<void> paused) {
-                    note(paused ? "resumed here though it runs at the destination: paused again"
-                                : "cannot pause the second copy: " + paused.error().sentence());
+                    note(paused ? "resumed here after the switch had begun: paused until it is known who runs it"
+                                : "cannot pause what may be a second copy: " + paused.error().sentence());
                   });
   }
   // RESUMED after a cancelled job, STOPPED or a crash while a job is adopted: the state tells which.
   if (adopting_ && (event == Lifecycle::kResumed || event == Lifecycle::kStopped || event == Lifecycle::kCrashed)) {
     adoptTransfer();
   }
+}
+
+void DepartureSession::onJobCompleted() {
+  if (adopting_) adoptTransfer();
 }
 
 void DepartureSession::onReconnected() {

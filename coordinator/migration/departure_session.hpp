@@ -29,6 +29,7 @@ class DepartureSession : public Session, private DepartureActions {
   void onDeviceRemoved(const DeviceAlias& alias) override;
   void onDeviceRemovalFailed(const DeviceAlias& alias) override;
   void onMigrationIteration(int iteration) override;
+  void onJobCompleted() override;
   void onReconnected() override;
 
  private:
@@ -67,6 +68,7 @@ class DepartureSession : public Session, private DepartureActions {
   void adoptTransfer();
   void transferEnded(Result<void> result);
   void watchProgress();
+  void readProgress(bool start_postcopy);
   void settle(Attempt attempt);
   void awaitArrival(Attempt attempt);
   void returnVf(Attempt attempt);
@@ -91,7 +93,9 @@ class DepartureSession : public Session, private DepartureActions {
   bool transfer_running_ = false;           ///< our own call has not returned
   bool transfer_over_ = false;
   bool adopting_ = false;
-  bool switched_ = false;                   ///< libvirt paused the domain here for the switch
+  bool switched_ = false;                   ///< libvirt paused the domain here for the switch, and nobody has said since
+                                            ///< that it does not run at the destination
+  bool canceled_before_ = false;            ///< an earlier job had been canceled at its switch: no sign for this one
   bool postcopy_asked_ = false;
   std::optional<ArrivalReport> report_;
   std::unique_ptr<Following> following_;

@@ -92,6 +92,7 @@ void DepartureSession::prepareGuest(Attempt attempt) {
                                              "End it, or let it register with the guest agent; --force goes on anyway."));
                      }
                      note(fmt::format("{} applications let go", result->applications));
+                     guestDid("Letting go", result->took);
                      answer(Step::kPrepareGuest, attempt, {});
                    });
 }
@@ -191,6 +192,7 @@ void DepartureSession::restoreGuest(Attempt attempt) {
                      const auto self = weak.lock();
                      if (!self) return;
                      if (!result) return answer(Step::kRestoreGuest, attempt, tl::unexpected(result.error()));
+                     guestDid("Taking up", result->took);
                      answer(Step::kRestoreGuest, attempt, {});
                    });
 }

@@ -45,6 +45,13 @@ void DepartureSession::startTransfer() {
   watchProgress();
   offload<void>(
       [this, plan = plan_, leases = leases_, partner = partnerConfig()]() -> Result<void> {
+        const auto before = services_.hypervisor.find(plan.uuid.str());
+        if (before && before->run_reason == RunReason::kMigrationCanceled) {
+          later([this] {
+            canceled_before_ = true;
+            remember("canceled-before", "yes");
+          });
+        }
         auto persist = persistXml(services_.hypervisor, plan, leases);
         if (!persist) return tl::unexpected(persist.error());
         MigrationRequest request;
@@ -106,7 +113,9 @@ void DepartureSession::watchProgress() {
   progress_timer_->async_wait([this, weak = weak_from_this()](const boost::system::error_code& error) {
     const auto self = weak.lock();
     if (error || !self || transfer_over_) return;
-    onMigrationIteration(0);
+    readProgress(false);
+    // A job that fails gives no event here when we did not start it ourselves: its absence is the word then.
+    if (adopting_) adoptTransfer();
     watchProgress();
   });
 }
@@ -115,9 +124,13 @@ void DepartureSession::onMigrationIteration(int iteration) {
   if (!transfer_started_ || transfer_over_) return;
   const bool switch_now = plan_.options.postcopy && iteration >= 2 && !postcopy_asked_;
   if (switch_now) postcopy_asked_ = true;
+  readProgress(switch_now);
+}
+
+void DepartureSession::readProgress(bool start_postcopy) {
   offload<JobProgress>(
-      [this, uuid = plan_.uuid, switch_now]() -> Result<JobProgress> {
-        if (switch_now) {
+      [this, uuid = plan_.uuid, start_postcopy]() -> Result<JobProgress> {
+        if (start_postcopy) {
           if (auto started = services_.hypervisor.startPostcopy(uuid); !started) return tl::unexpected(started.error());
         }
         return services_.hypervisor.progress(uuid);
@@ -127,59 +140,68 @@ void DepartureSession::onMigrationIteration(int iteration) {
         if (!progress->active || transfer_over_) return;
         progress_ = *progress;
         publish("");
-        // A job adopted while it was ending gives no event any more: the job's absence is the word then.
       });
-  if (adopting_ && iteration == 0) adoptTransfer();
 }
 
-/// Never switched: only this host can run it. Switched: only the partner's durable word decides (DESIGN §3).
-void DepartureSession::settle(Attempt attempt) {
-  struct Verdict {
-    bool arrived = false;
-  };
-  offload<Verdict>(
-      [this, plan = plan_, switched = switched_]() -> Result<Verdict> {
-        auto status = services_.hypervisor.find(plan.uuid.str());
-        if (!status && status.error().code != ErrorCode::kNotFound) return tl::unexpected(status.error());
-        const DomainState state = status ? status->state : DomainState::kAbsent;
-        if (status && status->migration_job) {
-          return failure(ErrorCode::kConflict, "settle who runs " + plan.domain, "libvirt's job has not ended");
-        }
-        if (state == DomainState::kRunning && !switched) return Verdict{};
+namespace {
 
-        const auto partner = services_.partners.find(plan.destination);
-        if (!partner) return tl::unexpected(partner.error());
-        const auto answered = (*partner)->withdraw(plan.id, false);
-        if (!answered) {
-          // libvirt resumes the source after its keepalive, even when the destination runs: never both.
-          if (state == DomainState::kRunning) {
-            if (auto paused = services_.hypervisor.suspend(plan.uuid); !paused) return tl::unexpected(paused.error());
-          }
-          return failure(ErrorCode::kUnavailable, "settle who runs " + plan.domain,
-                         plan.destination.str() + " does not answer, and the switch had begun, so it may run there",
-                         "The domain is paused here. Bring " + plan.destination.str() +
-                             " back; or, if it is certainly dead, type: virsh resume " + plan.domain);
-        }
-        if (answered->running_there) {
-          if (state == DomainState::kRunning || state == DomainState::kPaused ||
-              state == DomainState::kPausedByMigration) {
-            if (auto gone = services_.hypervisor.destroy(plan.uuid); !gone) return tl::unexpected(gone.error());
-          }
-          return Verdict{true};
-        }
-        if (state == DomainState::kAbsent || state == DomainState::kShutOff) {
-          return failure(ErrorCode::kNotFound, "settle who runs " + plan.domain, "it runs on neither host",
-                         "Start it again where its definition is.");
-        }
-        if (state != DomainState::kRunning) {
-          if (auto resumed = services_.hypervisor.resume(plan.uuid); !resumed) return tl::unexpected(resumed.error());
-        }
-        return Verdict{};
+/// Where the domain runs after a transfer that failed.
+struct WhoRuns {
+  bool there = false;
+  bool paused_here = false;  ///< here and nowhere else, but not running
+};
+
+/// Never switched: only this host can run it. Switched: only the partner's durable word decides.
+Result<WhoRuns> whoRuns(Hypervisor& hypervisor, Partners& partners, const Plan& plan, bool switched, bool canceled_before) {
+  const std::string what = "settle who runs " + plan.domain;
+  const auto status = hypervisor.find(plan.uuid.str());
+  if (!status && status.error().code != ErrorCode::kNotFound) return tl::unexpected(status.error());
+  const DomainState state = status ? status->state : DomainState::kAbsent;
+  if (status && status->migration_job) return failure(ErrorCode::kConflict, what, "libvirt's job has not ended");
+  // A daemon that was down at the switch sees it in the reason: libvirt resumes with this one only what it had paused.
+  if (status && status->run_reason == RunReason::kMigrationCanceled && !canceled_before) switched = true;
+  if (state == DomainState::kRunning && !switched) return WhoRuns{};
+  if (state == DomainState::kRunning) {
+    if (auto paused = hypervisor.suspend(plan.uuid); !paused) return tl::unexpected(paused.error());
+  }
+
+  const bool here = state != DomainState::kAbsent && state != DomainState::kShutOff;
+  const auto partner = partners.find(plan.destination);
+  if (!partner) return tl::unexpected(partner.error());
+  const auto answered = (*partner)->withdraw(plan.id, false);
+  if (!answered) {
+    return failure(ErrorCode::kUnavailable, what,
+                   plan.destination.str() + " does not answer, and the switch had begun, so it may run there",
+                   here ? "The domain is paused here. Bring " + plan.destination.str() +
+                              " back; or, if it is certainly dead, type: virsh resume " + plan.domain
+                        : "Bring " + plan.destination.str() + " back.");
+  }
+  if (answered->running_there) {
+    if (here) {
+      if (auto gone = hypervisor.destroy(plan.uuid); !gone) return tl::unexpected(gone.error());
+    }
+    return WhoRuns{true, false};
+  }
+  if (!here) {
+    return failure(ErrorCode::kNotFound, what, "it runs on neither host", "Start it again where its definition is.");
+  }
+  return WhoRuns{false, true};
+}
+
+}  // namespace
+
+void DepartureSession::settle(Attempt attempt) {
+  offload<WhoRuns>(
+      [this, plan = plan_, switched = switched_, before = canceled_before_] {
+        return whoRuns(services_.hypervisor, services_.partners, plan, switched, before);
       },
-      [this, attempt](Result<Verdict> verdict) {
-        if (!verdict) return answer(Step::kSettle, attempt, tl::unexpected(verdict.error()));
-        if (verdict->arrived) return machine_.process(DomainArrived());
-        answer(Step::kSettle, attempt, {});
+      [this, attempt](Result<WhoRuns> who) {
+        if (!who) return answer(Step::kSettle, attempt, tl::unexpected(who.error()));
+        if (who->there) return machine_.process(DomainArrived());
+        switched_ = false;  // proven: the RESUMED that follows is ours
+        remember("switched", "no");
+        if (!who->paused_here) return answer(Step::kSettle, attempt, {});
+        inWorker(Step::kSettle, attempt, [this, uuid = plan_.uuid] { return services_.hypervisor.resume(uuid); });
       });
 }
 

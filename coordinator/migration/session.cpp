@@ -1,30 +1,11 @@
 #include "coordinator/migration/session.hpp"
 
 #include <spdlog/spdlog.h>
-#include <sys/types.h>
-#include <unistd.h>
-
-#include <csignal>
-#include <cstdlib>
-
 namespace rdmove {
 namespace {
 
 std::int64_t wallMicroseconds(const Clock& clock) {
   return std::chrono::duration_cast<std::chrono::microseconds>(clock.now().wall.time_since_epoch()).count();
-}
-
-/// RDMOVE_STOP_AT="departure.Unplugging" stops this process (SIGSTOP) once, right after that phase's intent is
-/// journaled and before it acts: how the tests hit a window that is otherwise microseconds wide.
-void stopWhereTestsAsk(Role role, const std::string& phase) {
-  static std::string wanted = [] {
-    const char* text = std::getenv("RDMOVE_STOP_AT");
-    return std::string(text != nullptr ? text : "");
-  }();
-  if (wanted.empty() || wanted != std::string(toString(role)) + "." + phase) return;
-  wanted.clear();
-  spdlog::warn("stopping at {} as RDMOVE_STOP_AT asks", phase);
-  kill(getpid(), SIGSTOP);
 }
 
 }  // namespace
@@ -42,7 +23,7 @@ void Session::enterPhase(const std::string& phase) {
   spdlog::info("migration={} phase={} role={} domain={}", record_.id.str(), phase, toString(record_.role),
                record_.domain);
   publish("");
-  stopWhereTestsAsk(record_.role, phase);
+  services_.entered(record_.role, phase);
 }
 
 void Session::leavePhase(const std::string& phase, bool failed) {
@@ -97,6 +78,14 @@ void Session::finish(Outcome outcome, const std::string& message) {
 void Session::note(const std::string& text) {
   if (const auto written =
           services_.journal.mark(record_.id, record_.role, record_.phase, StepMark::kNote, text);
+      !written) {
+    spdlog::error("migration={} journal: {}", record_.id.str(), written.error().sentence());
+  }
+}
+
+void Session::guestDid(const std::string& what, std::chrono::milliseconds took) {
+  if (const auto written = services_.journal.mark(record_.id, record_.role, what, StepMark::kGuest,
+                                                  std::to_string(took.count()));
       !written) {
     spdlog::error("migration={} journal: {}", record_.id.str(), written.error().sentence());
   }

@@ -37,6 +37,8 @@ struct Services {
   Bulletin& bulletin;
   const Clock& clock;
   const Config& config;
+  /// Called when a phase is journaled and nothing of it is done yet; tests stop the daemon there.
+  std::function<void(Role, const std::string&)> entered = [](Role, const std::string&) {};
 };
 
 class Session : public std::enable_shared_from_this<Session> {
@@ -51,6 +53,7 @@ class Session : public std::enable_shared_from_this<Session> {
   virtual void onDeviceRemoved(const DeviceAlias&) {}
   virtual void onDeviceRemovalFailed(const DeviceAlias&) {}
   virtual void onMigrationIteration(int) {}
+  virtual void onJobCompleted() {}
   /// Events may have been missed: look again.
   virtual void onReconnected() {}
 
@@ -65,20 +68,23 @@ class Session : public std::enable_shared_from_this<Session> {
   /// `message` is what the operator is told at a good end; a bad one tells the blame.
   void finish(Outcome outcome, const std::string& message);
   void note(const std::string& text);
+  /// The guest has just done `what`, and says how long it took: a bar of the timeline.
+  void guestDid(const std::string& what, std::chrono::milliseconds took);
   void publish(const std::string& message);
   /// The journal refused the phase's intent: before the point of no return nothing may be done then.
   bool intentJournaled() const { return intent_journaled_; }
 
   virtual void timerPassed(TimerId timer) = 0;
 
-  /// Runs `work` in a worker and `then` on the loop, unless the session is gone or the daemon stops.
+  /// Runs `work` in a worker and `then` on the loop. The session lives until then, and ends on the loop.
   template <class T>
   void offload(std::function<Result<T>()> work, std::function<void(Result<T>)> then) {
-    boost::asio::post(services_.workers, [weak = weak_from_this(), &loop = services_.loop, work = std::move(work),
-                                          then = std::move(then)] {
+    boost::asio::post(services_.workers, [self = shared_from_this(), work = std::move(work),
+                                          then = std::move(then)]() mutable {
       Result<T> result = guarded<T>(work);
-      boost::asio::post(loop, [weak, then, result = std::move(result)]() mutable {
-        if (const auto self = weak.lock()) then(std::move(result));
+      auto& loop = self->services_.loop;
+      boost::asio::post(loop, [self = std::move(self), then = std::move(then), result = std::move(result)]() mutable {
+        then(std::move(result));
       });
     });
   }

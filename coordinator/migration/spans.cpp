@@ -1,6 +1,7 @@
 #include "coordinator/migration/spans.hpp"
 
 #include <algorithm>
+#include <cstdlib>
 
 namespace rdmove {
 
@@ -8,6 +9,15 @@ std::vector<TimelineSpan> spansFrom(const std::vector<StepRecord>& steps) {
   std::vector<TimelineSpan> spans;
   for (const StepRecord& step : steps) {
     if (step.mark == StepMark::kNote) continue;
+    if (step.mark == StepMark::kGuest) {
+      TimelineSpan span;
+      span.source = "guest";
+      span.phase = step.step;
+      span.begin_us = step.wall_us - std::strtoll(step.detail.c_str(), nullptr, 10) * 1000;
+      span.end_us = step.wall_us;
+      spans.push_back(std::move(span));
+      continue;
+    }
     if (step.mark == StepMark::kIntent) {
       TimelineSpan span;
       span.source = step.source;

@@ -190,6 +190,11 @@ std::vector<Finding> Examiner::examineArrival(const Plan& plan, const HostName& 
   } else if (!here && here.error().code != ErrorCode::kNotFound) {
     look.fail("libvirt", here.error());
   }
+  if (const auto namesake = hypervisor_.find(plan.domain); namesake && namesake->uuid != plan.uuid) {
+    look.error("name-taken", fmt::format("{} has another domain named {} ({}).", config_.host.str(), plan.domain,
+                                         namesake->uuid.str()),
+               "Undefine or rename it there; libvirt takes a name once.");
+  }
   const auto all = fabric_.vfs();
   if (!all) {
     look.fail("fabric", all.error());

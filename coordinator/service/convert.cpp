@@ -8,7 +8,8 @@ namespace rdmove {
 namespace {
 
 constexpr std::array kMarks = {std::pair{StepMark::kIntent, "intent"}, std::pair{StepMark::kDone, "done"},
-                               std::pair{StepMark::kFailed, "failed"}, std::pair{StepMark::kNote, "note"}};
+                               std::pair{StepMark::kFailed, "failed"}, std::pair{StepMark::kNote, "note"},
+                               std::pair{StepMark::kGuest, "guest"}};
 constexpr std::array kOutcomes = {Outcome::kRunning,   Outcome::kCompleted, Outcome::kRefused, Outcome::kRolledBack,
                                   Outcome::kDegraded,  Outcome::kWithdrawn, Outcome::kExpired, Outcome::kSuperseded};
 

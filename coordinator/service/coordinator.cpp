@@ -216,7 +216,9 @@ void Coordinator::onDeviceRemovalFailed(const DomainUuid& uuid, const DeviceAlia
 void Coordinator::onMigrationIteration(const DomainUuid& uuid, int iteration) {
   toSessions(uuid, [iteration](Session& session) { session.onMigrationIteration(iteration); });
 }
-void Coordinator::onJobCompleted(const DomainUuid&) {}
+void Coordinator::onJobCompleted(const DomainUuid& uuid) {
+  toSessions(uuid, [](Session& session) { session.onJobCompleted(); });
+}
 
 void Coordinator::onConnection(bool connected) {
   spdlog::info("libvirt: {}", connected ? "connected" : "connection lost");

@@ -3,11 +3,13 @@
 #include <grpcpp/server_builder.h>
 #include <spdlog/spdlog.h>
 #include <systemd/sd-daemon.h>
+#include <unistd.h>
 
 #include <atomic>
 #include <boost/asio/executor_work_guard.hpp>
 #include <boost/asio/signal_set.hpp>
 #include <csignal>
+#include <cstdlib>
 #include <filesystem>
 #include <fstream>
 #include <thread>
@@ -56,6 +58,18 @@ class Relay : public HypervisorListener {
  private:
   std::atomic<HypervisorListener*> target_{nullptr};
 };
+
+/// RDMOVE_STOP_AT="departure.Unplugging" stops this process (SIGSTOP), once, when that phase is journaled and nothing of
+/// it is done: how tests hit a window that is otherwise microseconds wide (docs/testing.md).
+std::function<void(Role, const std::string&)> stopWhereTestsAsk() {
+  const char* text = std::getenv("RDMOVE_STOP_AT");
+  return [wanted = std::string(text != nullptr ? text : "")](Role role, const std::string& phase) mutable {
+    if (wanted.empty() || wanted != std::string(toString(role)) + "." + phase) return;
+    wanted.clear();
+    spdlog::warn("stopping at {} as RDMOVE_STOP_AT asks", phase);
+    kill(getpid(), SIGSTOP);
+  };
+}
 
 std::string randomInstance() {
   std::ifstream file("/proc/sys/kernel/random/uuid");
@@ -116,7 +130,8 @@ Result<void> runDaemon(const Config& config) {
   const auto links = makeAgentLinks(**hypervisor, loop, workers, limits);
   AgentDesk agents(*links);
   Bulletin bulletin;
-  Services services{loop, workers, **hypervisor, *fabric, **journal, agents, **partners, bulletin, clock, config};
+  Services services{loop,   workers,    **hypervisor, *fabric, **journal,
+                    agents, **partners, bulletin,     clock,   config, stopWhereTestsAsk()};
   Examiner examiner(loop, **hypervisor, *fabric, **partners, agents, config);
   Coordinator coordinator(services, examiner);
 

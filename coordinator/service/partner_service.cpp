@@ -33,7 +33,7 @@ Result<std::vector<MovingVf>> readVfs(const google::protobuf::RepeatedPtrField<v
 Result<HostName> PartnerService::caller(const grpc::ServerContext& context, const std::string& claimed) const {
   const auto& partners = services_.config.partners;
   if (services_.config.insecure) {
-    if (!claimed.empty() && partners.count(HostName(claimed)) == 0) {
+    if (partners.count(HostName(claimed)) == 0) {
       return failure(ErrorCode::kRefused, "", services_.config.host.str() + " does not know the host " + claimed,
                      "Add [partners." + claimed + "] to its rdmoved.toml.");
     }
@@ -173,11 +173,8 @@ grpc::Status PartnerService::Follow(grpc::ServerContext* context, const v1::Foll
   });
   if (!key) return toStatus(key.error());
   grpc::Status status = grpc::Status::OK;
-  auto renew_at = std::chrono::steady_clock::now() + services_.config.timeouts.lease_hold / 3;
   for (bool first = true; !context->IsCancelled(); first = false) {
     if (!first && !queue->pop(kLookForCaller)) {
-      if (std::chrono::steady_clock::now() < renew_at) continue;
-      renew_at = std::chrono::steady_clock::now() + services_.config.timeouts.lease_hold / 3;
       boost::asio::post(services_.loop, [this, id] { coordinator_.renew(id); });
       continue;
     }
