@@ -1,8 +1,8 @@
 # shellcheck shell=bash
 # What goes into the guest's image.
 
-# Loaded by init before anything else. crc32_generic is not a dependency of rdma_rxe that modprobe knows, yet without
-# it "rdma link add … type rxe" fails with "No such file or directory".
+# Loaded by init before anything else. rdma_rxe asks the kernel for a "crc32" when a device is made (ENOENT without one), which
+# modprobe does not know of: so crc32_generic is named here.
 BOOT_MODULES=(virtio_pci virtio_net e1000e virtio_console crc32_generic ib_uverbs rdma_ucm rdma_rxe)
 
 # Loaded once the guest is ready: nobody waits for them.

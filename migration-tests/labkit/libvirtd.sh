@@ -8,7 +8,7 @@ CAPABILITIES=var/cache/libvirt/qemu/capabilities
 configure_libvirt() {
   local host=$1 dir
   dir=$(host_dir "$host")
-  # A host_uuid of its own each, or libvirt calls it a migration to the same host. The keepalive decides how long a cut
+  # All of them read the same DMI: without a host_uuid libvirt would take them for one host and refuse to migrate. The keepalive decides how long a cut
   # link goes unnoticed (30 s by default).
   cat >"$dir/etc/libvirt/libvirtd.conf" <<CONF
 host_uuid = "52540066-0000-4000-8000-$(printf %012x "$(host_number "$host")")"
