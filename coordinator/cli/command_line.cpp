@@ -5,6 +5,7 @@
 #include <CLI/CLI.hpp>
 #include <algorithm>
 #include <functional>
+#include <optional>
 #include <set>
 
 #include "coordinator/cli/commands/agent.hpp"
@@ -22,6 +23,7 @@
 #include "coordinator/cli/help_texts.hpp"
 #include "coordinator/cli/man.hpp"
 #include "coordinator/cli/values.hpp"
+#include "coordinator/cli/virsh_flags.hpp"
 
 namespace rdmove::cli {
 namespace {
@@ -31,6 +33,7 @@ struct Typed {
   std::string root_socket = kDefaultSocket;  // before the command, or the environment's
   std::string socket;                        // after the command: wins
   bool json = false;
+  bool parallel = false;
   std::string vm, dest, id, svg_file, method;
   std::uint32_t newest = 0;
   MigrateCommandOptions migrate;
@@ -76,7 +79,7 @@ void addSocket(CLI::App& app, std::string& target) {
 CLI::App& addCommand(CLI::App& parent, Typed& typed, const std::string& name, const std::string& summary,
                      std::function<std::unique_ptr<Command>()> make) {
   CLI::App& app = *parent.add_subcommand(name, summary);
-  app.footer(std::string(detailsOf(name)));
+  app.footer(detailsOf(name));
   app.add_flag("--json", typed.json, "Print JSON, one object a line (docs/json.md)");
   addSocket(app, typed.socket);
   app.final_callback([&typed, make = std::move(make)] { typed.make = make; });
@@ -89,6 +92,10 @@ void addMigrate(CLI::App& root, Typed& typed) {
         typed.migrate.form = typed.json ? OutputForm::kJson : OutputForm::kText;
         typed.migrate.request.set_domain(typed.vm);
         typed.migrate.request.set_destination(typed.dest);
+        v1::MigrateOptions& given = *typed.migrate.request.mutable_options();
+        if (typed.parallel && given.parallel_connections() == 0) {
+          given.set_parallel_connections(kParallelAlone);
+        }
         return std::make_unique<MigrateCommand>(typed.migrate);
       });
   v1::MigrateOptions& options = *typed.migrate.request.mutable_options();
@@ -106,7 +113,10 @@ void addMigrate(CLI::App& root, Typed& typed) {
             [&options](std::uint32_t s) { options.set_timeout_ms(s * 1000); });
   addNumber(app, "--bandwidth", "MiB", "Limit the transfer, in MiB/s", kBandwidth,
             [&options](std::uint32_t mib) { options.set_bandwidth_mib(mib); });
-  addNumber(app, "--parallel-connections", "N", "Transfer over N connections at once", kParallelConnections,
+  app.add_flag("--parallel", typed.parallel,
+               "Transfer over several connections at once: 2, or N of the next option");
+  addNumber(app, "--parallel-connections", "N",
+            "Transfer over N connections at once; --parallel goes without saying", kParallelConnections,
             [&options](std::uint32_t n) { options.set_parallel_connections(n); });
   flag("--postcopy", "Switch to post-copy after the first pass, for a VM whose transfer does not converge",
        &v1::MigrateOptions::set_postcopy);
@@ -142,7 +152,7 @@ void addMigrationCommands(CLI::App& root, Typed& typed) {
   addPositional(watch, "ID", "The migration; the start of its id is enough", typed.id);
 
   CLI::App& timeline = addCommand(
-      root, typed, "timeline", "Show when each phase began and ended, on both hosts and in the guest",
+      root, typed, "timeline", "Show the begin and end of each phase, of both hosts and of the guest",
       [&typed] { return std::make_unique<TimelineCommand>(typed.id, typed.svg_file); });
   addPositional(timeline, "ID", "The migration; the start of its id is enough", typed.id)->required();
   timeline.add_option("--svg", typed.svg_file, "Write a picture to FILE ('-' is stdout)")
@@ -243,7 +253,7 @@ void addHidden(CLI::App& root, Typed& typed) {
 std::unique_ptr<CLI::App> makeApp(Typed& typed) {
   auto app = std::make_unique<CLI::App>("Move running VMs that own RDMA devices between hosts", "rdmove");
   app->get_formatter()->column_width(34);
-  app->footer(std::string(detailsOf("rdmove")));
+  app->footer(detailsOf("rdmove"));
   app->set_version_flag("--version", "rdmove " RDMOVE_VERSION, "Print the version");
   addSocket(*app, typed.root_socket);
   app->get_option("--socket")->envname("RDMOVE_SOCKET");
@@ -267,10 +277,19 @@ std::pair<const CLI::App*, std::string> named(const CLI::App& root) {
   return {app, name};
 }
 
+/// Whoever types an option of virsh learns what becomes of it, whatever else is wrong with the line.
+std::optional<std::string> virshRefusal(const CLI::App& app) {
+  if (app.get_name() != "migrate") return std::nullopt;
+  for (const std::string& word : app.remaining()) {
+    if (auto refusal = virshFlagRefusal(word)) return refusal;
+  }
+  return std::nullopt;
+}
+
 UsageError usageError(const CLI::App& root, const std::string& problem) {
   const auto [app, name] = named(root);
   const auto rest = root.remaining();
-  std::string text = problem;
+  std::string text = virshRefusal(*app).value_or(problem);
   if (app == &root && !rest.empty() && rest.front()[0] != '-')
     text = fmt::format("there is no command '{}'", rest.front());
   if (!text.empty() && text.back() != '.') text += '.';

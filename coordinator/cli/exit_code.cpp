@@ -30,13 +30,14 @@ ExitCode exitCodeForStatus(int code) {
   }
 }
 
-std::string_view exitCodeTable() {
-  return "0  done\n"
-         "2  the command line is wrong\n"
-         "3  refused before anything changed\n"
-         "4  rolled back: the VM runs where it was, as it was\n"
-         "5  degraded: something is missing and is still being retried\n"
-         "6  lost contact with the daemon: a migration that was started goes on\n";
+std::string exitCodeLines() {
+  return "  0  done\n"
+         "  1  a defect of rdmove itself: please report it\n"
+         "  2  the command line is wrong\n"
+         "  3  refused before anything changed\n"
+         "  4  rolled back: the VM runs where it was, as it was\n"
+         "  5  degraded: something is missing and is still being retried\n"
+         "  6  lost contact with the daemon: a migration that was started goes on\n";
 }
 
 }  // namespace rdmove::cli

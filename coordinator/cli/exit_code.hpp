@@ -30,7 +30,7 @@ ExitCode exitCodeForOutcome(std::string_view outcome);
 /// From a grpc::StatusCode that ended a call with no outcome.
 ExitCode exitCodeForStatus(int grpc_status_code);
 
-/// The table for --help and the man pages, one code a line.
-std::string_view exitCodeTable();
+/// What the codes mean, for --help and the man pages: one a line, each after two blanks.
+std::string exitCodeLines();
 
 }  // namespace rdmove::cli

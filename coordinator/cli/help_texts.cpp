@@ -1,8 +1,10 @@
 #include "coordinator/cli/help_texts.hpp"
 
+#include "coordinator/cli/exit_code.hpp"
+
 namespace rdmove::cli {
 
-std::string_view detailsOf(std::string_view command) {
+std::string detailsOf(std::string_view command) {
   if (command == "rdmove") {
     return "A migration belongs to the daemons of both hosts. It goes on when this command is interrupted "
            "or\n"
@@ -10,20 +12,18 @@ std::string_view detailsOf(std::string_view command) {
            "\n"
            "'rdmove COMMAND --help' explains a command.\n"
            "\n"
-           "Exit codes:\n"
-           "  0  done\n"
-           "  2  the command line is wrong\n"
-           "  3  refused before anything changed\n"
-           "  4  rolled back: the VM runs where it was, as it was\n"
-           "  5  degraded: something is missing and is still being retried\n"
-           "  6  lost contact with the daemon: a migration that was started goes on\n";
+           "Exit codes:\n" +
+           exitCodeLines();
   }
   if (command == "migrate") {
-    return "Follows the migration to its end. The last line says what happened and names the migration;\n"
-           "the exit code says the same: 0 the VM runs at DEST with its RDMA devices, 3 refused before\n"
-           "anything changed, 4 rolled back, 5 degraded, 6 lost contact. Ctrl-C ends only this command.\n"
+    return "Follows the migration to its end. The last line says what happened and names the migration, and\n"
+           "the exit code says the same ('rdmove --help' lists them). Ctrl-C ends only this command.\n"
            "\n"
            "With --dry-run: 0 it may start, 3 there is a reason against it.\n"
+           "\n"
+           "The options have virsh's names where virsh has them, but --timeout rolls back. Other options of\n"
+           "'virsh migrate' are refused, each with the reason; --live, --p2p, --persistent and\n"
+           "--undefinesource are what rdmove does by itself.\n"
            "\n"
            "Examples:\n"
            "  rdmove migrate vm1 hostb --dry-run\n"

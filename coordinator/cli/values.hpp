@@ -23,8 +23,9 @@ struct Range {
 constexpr Range kTimeout{1, 604'800, "seconds"};  // a week, which still fits the API's milliseconds
 constexpr Range kBandwidth{1, 1'048'576, "MiB/s"};
 constexpr Range kParallelConnections{1, 255, "connections"};  // QEMU's multifd-channels is one byte
+constexpr std::uint32_t kParallelAlone = 2;                   // --parallel without a number, as QEMU has it
 constexpr Range kPrepareDeadline{1, 600'000, "milliseconds"};
-constexpr Range kNewest{1, 10'000, "migrations"};
+constexpr Range kNewest{1, 1'000, "migrations"};
 
 /// Decimal digits only, within the range.
 Reading<std::uint32_t> readNumber(std::string_view text, Range range);

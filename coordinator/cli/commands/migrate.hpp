@@ -21,6 +21,7 @@ class MigrateCommand : public Command {
  public:
   explicit MigrateCommand(MigrateCommandOptions options) : options_(std::move(options)) {}
   ExitCode run(Session& session) override;
+  const MigrateCommandOptions& options() const { return options_; }
 
  private:
   ExitCode examine(Session& session) const;

@@ -5,6 +5,9 @@
 
 #include <cstdlib>
 
+#include "coordinator/cli/commands/migrate.hpp"
+#include "coordinator/cli/virsh_flags.hpp"
+
 namespace rdmove::cli {
 namespace {
 
@@ -20,6 +23,14 @@ std::string answer(const std::vector<std::string>& arguments) {
   const CommandLine line = readCommandLine(arguments);
   const auto* text = std::get_if<Answer>(&line);
   return text == nullptr ? "(no answer)" : text->text;
+}
+
+/// What `rdmove migrate vm1 hostb` with these options would ask of the daemon.
+v1::MigrateOptions optionsOf(std::vector<std::string> options) {
+  options.insert(options.begin(), {"migrate", "vm1", "hostb"});
+  const CommandLine line = readCommandLine(options);
+  const auto* command = dynamic_cast<MigrateCommand*>(std::get<Invocation>(line).command.get());
+  return command->options().request.options();
 }
 
 struct UsageCase {
@@ -77,6 +88,108 @@ INSTANTIATE_TEST_SUITE_P(
                   "'net0' is not a user alias"},
         UsageCase{{"doctor", "vm1", "hostb", "x"}, "not expected: x"},
         UsageCase{{"--socket", std::string(200, 'x'), "list"}, "the path is 200 bytes long"}));
+
+INSTANTIATE_TEST_SUITE_P(
+    VirshFlags, Usage,
+    testing::Values(
+        UsageCase{{"migrate", "vm1", "hostb", "--live"}, "rdmove migrate: --live: rdmove does so by itself"},
+        UsageCase{{"migrate", "--p2p", "vm1", "hostb"}, "--p2p: rdmove does so by itself"},
+        UsageCase{{"migrate", "vm1", "hostb", "--dname", "vm2"},
+                  "rdmove migrate: --dname: a VM keeps its name"},
+        UsageCase{{"migrate", "vm1", "hostb", "--dname=vm2"}, "rdmove migrate: --dname: a VM keeps its name"},
+        // Its value, taken for the VM, must not hide it; nor must what is missing.
+        UsageCase{{"migrate", "--xml", "new.xml", "vm1", "hostb"}, "rdmove migrate: --xml: "},
+        UsageCase{{"migrate", "--offline"}, "rdmove migrate: --offline: a VM that does not run"},
+        // Another command has no such options, and a word that only looks like one is just unknown.
+        UsageCase{{"list", "--live"}, "not expected: --live"},
+        UsageCase{{"migrate", "vm1", "hostb", "--livelong"}, "not expected: --livelong"}));
+
+TEST(VirshFlags, each_is_refused_by_name_with_one_sentence) {
+  for (const std::string_view name : refusedVirshFlags()) {
+    const std::string text = usage({"migrate", "vm1", "hostb", std::string(name)});
+    const std::string first = text.substr(0, text.find('\n'));
+    EXPECT_THAT(first, testing::StartsWith("rdmove migrate: " + std::string(name) + ": "));
+    EXPECT_THAT(first, testing::EndsWith("."));
+    EXPECT_THAT(first, testing::Not(HasSubstr(". ")));
+  }
+}
+
+TEST(VirshFlags, none_that_is_refused_is_an_option_of_ours) {
+  for (const CommandDoc& command : describeCommands().commands) {
+    if (command.name != "migrate") continue;
+    for (const OptionDoc& option : command.options) EXPECT_EQ(virshFlagRefusal(option.name), std::nullopt);
+  }
+}
+
+TEST(VirshFlags, virsh_migrates_flags_are_either_taken_or_refused) {
+  for (const char* flag : {"--live",
+                           "--offline",
+                           "--p2p",
+                           "--direct",
+                           "--tunnelled",
+                           "--persistent",
+                           "--undefinesource",
+                           "--suspend",
+                           "--copy-storage-all",
+                           "--copy-storage-inc",
+                           "--copy-storage-synchronous-writes",
+                           "--change-protection",
+                           "--unsafe",
+                           "--verbose",
+                           "--compressed",
+                           "--auto-converge",
+                           "--rdma-pin-all",
+                           "--abort-on-error",
+                           "--postcopy",
+                           "--postcopy-after-precopy",
+                           "--postcopy-resume",
+                           "--zerocopy",
+                           "--domain",
+                           "--desturi",
+                           "--migrateuri",
+                           "--graphicsuri",
+                           "--listen-address",
+                           "--dname",
+                           "--timeout",
+                           "--timeout-suspend",
+                           "--timeout-postcopy",
+                           "--xml",
+                           "--migrate-disks",
+                           "--disks-port",
+                           "--disks-uri",
+                           "--comp-methods",
+                           "--comp-mt-level",
+                           "--comp-mt-threads",
+                           "--comp-mt-dthreads",
+                           "--comp-xbzrle-cache",
+                           "--auto-converge-initial",
+                           "--auto-converge-increment",
+                           "--persistent-xml",
+                           "--tls",
+                           "--postcopy-bandwidth",
+                           "--parallel",
+                           "--parallel-connections",
+                           "--bandwidth",
+                           "--tls-destination"}) {
+    EXPECT_THAT(usage({"migrate", "vm1", "hostb", flag}), testing::Not(HasSubstr("not expected")));
+  }
+}
+
+TEST(CommandLineTest, parallel_alone_is_two_connections_and_a_number_needs_no_parallel) {
+  EXPECT_EQ(optionsOf({}).parallel_connections(), 0U);
+  EXPECT_EQ(optionsOf({"--parallel"}).parallel_connections(), 2U);
+  EXPECT_EQ(optionsOf({"--parallel", "--parallel-connections", "8"}).parallel_connections(), 8U);
+  EXPECT_EQ(optionsOf({"--parallel-connections", "8", "--parallel"}).parallel_connections(), 8U);
+  EXPECT_EQ(optionsOf({"--parallel-connections", "8"}).parallel_connections(), 8U);
+}
+
+TEST(CommandLineTest, virshs_options_reach_the_daemon) {
+  const auto options = optionsOf({"--auto-converge", "--tls", "--copy-storage-all", "--postcopy",
+                                  "--bandwidth", "500", "--migrateuri", "tcp://hostb:49152"});
+  EXPECT_TRUE(options.auto_converge() && options.tls() && options.copy_storage_all() && options.postcopy());
+  EXPECT_EQ(options.bandwidth_mib(), 500U);
+  EXPECT_EQ(options.migrate_uri(), "tcp://hostb:49152");
+}
 
 TEST(CommandLineTest, names_of_commands_may_be_names_of_vms) {
   EXPECT_EQ(usage({"migrate", "list", "show"}), "(accepted)");

@@ -1,7 +1,10 @@
 #include "coordinator/cli/exit_code.hpp"
 
+#include <gmock/gmock.h>
 #include <grpcpp/support/status.h>
 #include <gtest/gtest.h>
+
+#include "coordinator/cli/help_texts.hpp"
 
 namespace rdmove::cli {
 namespace {
@@ -29,6 +32,14 @@ TEST(ExitCodes, follow_the_status_of_a_call_without_outcome) {
                              StatusCode::UNKNOWN, StatusCode::CANCELLED, StatusCode::DATA_LOSS}) {
     EXPECT_EQ(exitCodeForStatus(unknown), ExitCode::kLostContact) << unknown;
   }
+}
+
+TEST(ExitCodes, are_said_once_and_the_help_says_the_same) {
+  for (const auto code : {ExitCode::kDone, ExitCode::kDefect, ExitCode::kUsage, ExitCode::kRefused,
+                          ExitCode::kRolledBack, ExitCode::kDegraded, ExitCode::kLostContact}) {
+    EXPECT_THAT(exitCodeLines(), testing::HasSubstr("  " + std::to_string(static_cast<int>(code)) + "  "));
+  }
+  EXPECT_THAT(detailsOf("rdmove"), testing::EndsWith(exitCodeLines()));
 }
 
 TEST(ExitCodes, are_the_documented_numbers) {

@@ -75,8 +75,8 @@ TEST(TextOutput, the_closing_sentence_ends_with_the_migration) {
   v1::MigrationUpdate update;
   *update.mutable_migration() = summary();
   EXPECT_EQ(closingSentence(update), "vm1 runs on hostb. migration vm1-20261130-0a1b2c");
-  update.set_message("vm1 runs on hostb; ua-rdma0 restored.");
-  EXPECT_EQ(closingSentence(update), "vm1 runs on hostb; ua-rdma0 restored. migration vm1-20261130-0a1b2c");
+  update.set_message("vm1 runs on hostb; ua-rdma0 is back.");
+  EXPECT_EQ(closingSentence(update), "vm1 runs on hostb; ua-rdma0 is back. migration vm1-20261130-0a1b2c");
   update.set_message("migration vm1-20261130-0a1b2c is done");
   EXPECT_EQ(closingSentence(update), "migration vm1-20261130-0a1b2c is done");
   update.set_message("");

@@ -83,9 +83,9 @@ TEST(Migrate, options_reach_the_daemon) {
 TEST(Migrate, verbose_shows_the_phases_and_json_shows_the_updates) {
   FakeDaemon daemon;
   daemon.migrate =
-      sends({updateOf("Preflight"), updateOf("Prepare", "asking the agent"), finalOf("Completed")});
+      sends({updateOf("Preflight"), updateOf("Preparing", "asking the agent"), finalOf("Completed")});
   EXPECT_EQ(run(daemon.socket(), {"migrate", "vm1", "hostb", "--verbose"}).out,
-            "vm1-x  Preflight\nvm1-x  Prepare  asking the agent\nvm1 runs on hostb. migration vm1-x\n");
+            "vm1-x  Preflight\nvm1-x  Preparing  asking the agent\nvm1 runs on hostb. migration vm1-x\n");
   const Ran json = run(daemon.socket(), {"migrate", "vm1", "hostb", "--json"});
   EXPECT_EQ(std::count(json.out.begin(), json.out.end(), '\n'), 3);
   EXPECT_THAT(json.out, testing::EndsWith("\"final\":true}\n"));

@@ -57,8 +57,8 @@ TEST(Progress, percent_is_bounded_whatever_the_numbers) {
 TEST(Progress, without_a_terminal_there_are_only_plain_lines) {
   Screen screen(Redraw::kNo);
   const auto view = barView(screen.terminal);
-  view->show(update("Prepare", 0, "asking the agent"));
-  view->show(update("Prepare", 0, "asking the agent"));
+  view->show(update("Preparing", 0, "asking the agent"));
+  view->show(update("Preparing", 0, "asking the agent"));
   for (std::uint64_t left = 1024; left > 0; left -= 64) view->show(update("Transferring", left));
   view->settle();
   const std::string text = screen.out.str();
@@ -66,7 +66,7 @@ TEST(Progress, without_a_terminal_there_are_only_plain_lines) {
   EXPECT_THAT(text, Not(HasSubstr("\033")));
   EXPECT_EQ(std::count(text.begin(), text.end(), '\n'), 2 + 9);
   EXPECT_THAT(text,
-              testing::StartsWith("vm1-x  Prepare  asking the agent\nvm1-x  Transferring\nvm1-x  [####"));
+              testing::StartsWith("vm1-x  Preparing  asking the agent\nvm1-x  Transferring\nvm1-x  [####"));
 }
 
 TEST(Progress, on_a_terminal_the_transfer_is_one_line) {
@@ -92,8 +92,8 @@ TEST(Progress, a_view_of_all_says_how_each_one_ended) {
 
 TEST(Progress, what_the_daemon_says_cannot_steer_the_terminal) {
   Screen screen(Redraw::kNo);
-  lineView(screen.terminal)->show(update("Prepare", 0, "evil\x1b[2J\nline\xc2\x9b"));
-  EXPECT_EQ(screen.out.str(), "vm1-x  Prepare  evil?[2J line?\n");
+  lineView(screen.terminal)->show(update("Preparing", 0, "evil\x1b[2J\nline\xc2\x9b"));
+  EXPECT_EQ(screen.out.str(), "vm1-x  Preparing  evil?[2J line?\n");
 }
 
 }  // namespace
