@@ -61,7 +61,7 @@ class AgentLink {
   virtual void restore(const MigrationId&, const std::vector<AgentDevice>&, Milliseconds deadline,
                        Done<RestoreOutcome>) = 0;
   virtual void holdouts(Milliseconds deadline, Done<std::vector<Holdout>>) = 0;
-  /// "status" or "counters": the agent's own JSON object, checked for size and depth, passed on to people.
+  /// "status", "counters" or "holdouts": the agent's own JSON object, checked for size and depth, passed on to people.
   virtual void query(const std::string& method, Milliseconds deadline, Done<std::string>) = 0;
   /// The domain is paused: deadlines stand still until it runs again.
   virtual void setPaused(bool) {}

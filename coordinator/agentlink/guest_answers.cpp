@@ -128,6 +128,8 @@ Result<std::string> queryAnswer(const std::string& method, const Answer& answer)
   if (!answer) return tl::unexpected(errorOf(answer.error(), attempted));
   const auto checked = method == protocol::StatusRequest::method
                            ? protocol::StatusResult::from_payload(*answer).map([](const auto&) {})
+                       : method == protocol::HoldoutsRequest::method
+                           ? protocol::HoldoutsResult::from_payload(*answer).map([](const auto&) {})
                            : protocol::CountersResult::from_payload(*answer).map([](const auto&) {});
   if (!checked) return tl::unexpected(malformed(checked.error(), attempted));
   return answer->text();

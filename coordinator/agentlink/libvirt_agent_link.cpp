@@ -48,8 +48,10 @@ class Link final : public AgentLink {
       ask(protocol::StatusRequest{}, deadline, std::move(done), read);
     } else if (method == protocol::CountersRequest::method) {
       ask(protocol::CountersRequest{}, deadline, std::move(done), read);
+    } else if (method == protocol::HoldoutsRequest::method) {
+      ask(protocol::HoldoutsRequest{}, deadline, std::move(done), read);
     } else {
-      refuse(std::move(done), "an agent is asked for status or counters, not for '" + method + "'");
+      refuse(std::move(done), "an agent is asked for status, counters or holdouts, not for '" + method + "'");
     }
   }
 

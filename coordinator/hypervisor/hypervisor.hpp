@@ -105,6 +105,10 @@ class Hypervisor {
   virtual Result<void> resume(const DomainUuid&) = 0;
   virtual Result<void> suspend(const DomainUuid&) = 0;
   virtual Result<void> destroy(const DomainUuid&) = 0;
+  /// Removes the definition of a domain that does not run; its NVRAM and its disks stay.
+  virtual Result<void> undefine(const DomainUuid& uuid) {
+    return failure(ErrorCode::kInternal, "undefine " + uuid.str(), "this hypervisor cannot");
+  }
 
   /// A virtio-serial port of the running domain as a byte stream (channel.hpp). kConflict: somebody has it open.
   virtual Result<std::unique_ptr<ByteChannel>> openChannel(const DomainUuid&, const std::string& port,

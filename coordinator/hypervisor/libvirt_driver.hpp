@@ -34,6 +34,7 @@ class LibvirtDriver final : public Hypervisor {
   Result<void> resume(const DomainUuid&) override;
   Result<void> suspend(const DomainUuid&) override;
   Result<void> destroy(const DomainUuid&) override;
+  Result<void> undefine(const DomainUuid&) override;
   Result<std::unique_ptr<ByteChannel>> openChannel(const DomainUuid&, const std::string& port,
                                                    ChannelListener&) override;
 

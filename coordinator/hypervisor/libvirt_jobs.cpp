@@ -164,6 +164,14 @@ Result<void> LibvirtDriver::destroy(const DomainUuid& uuid) {
   return error;
 }
 
+Result<void> LibvirtDriver::undefine(const DomainUuid& uuid) {
+  const std::string attempted = "undefine " + uuid.str();
+  auto target = slow(uuid, attempted);
+  if (!target) return tl::unexpected(target.error());
+  if (virDomainUndefineFlags(target->domain.get(), VIR_DOMAIN_UNDEFINE_KEEP_NVRAM) == 0) return {};
+  return libvirtFailure(attempted);
+}
+
 Result<std::unique_ptr<ByteChannel>> LibvirtDriver::openChannel(const DomainUuid& uuid,
                                                                 const std::string& port,
                                                                 ChannelListener& listener) {

@@ -1,4 +1,4 @@
-// The host's memory of migrations: write ahead, intent before act, outcome after. SQLite behind it
+// What this host remembers of its migrations. A step is written before it is done, and again when it is. SQLite behind it
 // (sqlite_journal.hpp opens it); schema and rules in docs/journal.md. Called on the loop thread only. A call
 // that returned success is durable; one that failed changed nothing. Texts longer than 4 KiB (detail, error)
 // are cut.

@@ -24,7 +24,11 @@ sc::result Boot::react(const Recover& event) {
   return transit<Plugging>();
 }
 
-sc::result Staging::done() { return transit<Reserved>(); }
+sc::result Staging::done() { return withdrawn_ ? transit<Unstaging>() : transit<Reserved>(); }
+sc::result Staging::react(const WithdrawRequested&) {
+  withdrawn_ = true;
+  return discard_event();
+}
 sc::result Staging::failed(const Error& error) {
   failed_ = true;
   world().blame(error);

@@ -1,4 +1,4 @@
-// The destination host's part of a migration, as a state machine (docs/architecture.md, "Arrival").
+// What the host that a VM comes to does, as a state machine (docs/architecture.md, "Arrival").
 // This is the facade; the states are in arrival_states.hpp. Owned by an ArrivalSession; loop thread only.
 #pragma once
 
@@ -12,8 +12,8 @@ namespace rdmove {
 
 /// What an arrival can ask for. Every step looks first and then acts, so it may be started again after a crash.
 enum class ArrivalStep {
-  kStage,         ///< VFs picked and leased, bound, identity staged where the driver takes it
-  kObserve,       ///< after a restart or a withdrawal: is the domain here, and how? Answered by events below
+  kStage,         ///< VFs picked and leased, and the device elements made that will be attached
+  kObserve,       ///< is the domain here, and how? Answered by the events below, not by success
   kPlug,          ///< identity live, VF attached at the same guest address and alias
   kRestoreGuest,  ///< the agent has put addresses back and the GIDs are there
   kVerify,        ///< live and persistent definition right; a definition that names another VF is rewritten

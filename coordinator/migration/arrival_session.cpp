@@ -10,6 +10,7 @@ ArrivalSession::ArrivalSession(Services& services, MigrationRecord record, Plan 
     : Session(services, std::move(record)),
       plan_(std::move(plan)),
       hold_(hold),
+      look_again_(services.loop),
       machine_(*this, services.config.timeouts.attach_budget) {}
 
 ArrivalSession::~ArrivalSession() { closing_ = true; }
@@ -20,13 +21,16 @@ void ArrivalSession::reserve(Reserved reserved) {
 }
 
 void ArrivalSession::recover(const std::string& phase, const std::vector<FactRecord>& facts) {
+  bool released = false;
   for (const FactRecord& fact : facts) {
+    if (fact.name == "released") released = true;
+    if (fact.name == "blame") blame_ = fact.value;
     if (fact.name != "leases") continue;
     if (auto leases = leasesFromJson(fact.value)) leases_ = std::move(*leases);
   }
   note("the daemon was started anew; going on from " + phase);
   armHold();
-  machine_.start(phase);
+  machine_.start(phase == "Reserved" && released ? "Awaiting" : phase);
 }
 
 Result<void> ArrivalSession::identityReleased() {
@@ -40,30 +44,30 @@ Result<void> ArrivalSession::identityReleased() {
 }
 
 void ArrivalSession::withdraw(bool source_runs, std::function<void(Result<WithdrawAnswer>)> done) {
-  if (machine_.arrived()) return done(WithdrawAnswer{true, machine_.phase()});
-  if (machine_.ended()) return done(WithdrawAnswer{false, machine_.phase()});
   if (source_runs) {
+    if (machine_.arrived()) return done(WithdrawAnswer{true, machine_.phase()});
     machine_.process(WithdrawRequested());
     return done(WithdrawAnswer{false, machine_.phase()});
   }
-  offload<DomainStatus>(
-      [this, uuid = plan_.uuid]() -> Result<DomainStatus> {
-        auto status = services_.hypervisor.find(uuid.str());
-        if (!status && status.error().code == ErrorCode::kNotFound) return DomainStatus{};
-        return status;
-      },
-      [this, done](Result<DomainStatus> status) {
-        if (!status) return done(tl::unexpected(status.error()));
-        if (machine_.arrived() || status->state == DomainState::kRunning) {
-          return done(WithdrawAnswer{true, status->state_text});
-        }
-        if (status->state != DomainState::kAbsent && status->state != DomainState::kShutOff) {
-          return done(failure(ErrorCode::kUnavailable, "say who runs " + plan_.domain,
-                              "it is still coming in here (" + status->state_text + ")"));
-        }
-        machine_.process(WithdrawRequested());
-        done(WithdrawAnswer{false, machine_.phase()});
-      });
+  offload<WithdrawAnswer>([this, uuid = plan_.uuid] { return runsHere(services_.hypervisor, uuid); },
+                          [this, done](Result<WithdrawAnswer> ran) {
+                            if (ran && !ran->running_there) machine_.process(WithdrawRequested());
+                            done(ran);
+                          });
+}
+
+void ArrivalSession::supersede() {
+  superseded_ = true;
+  if (hold_timer_ != TimerId{}) disarmTimer(hold_timer_);
+  agent_.reset();
+  record_.outcome = Outcome::kSuperseded;
+  publish("the VM moves on");
+}
+
+void ArrivalSession::enter(const char* phase) {
+  enterPhase(phase);
+  // Back from Incoming, whose lease did not run: now it does again.
+  if (std::string_view(phase) == "Awaiting" && hold_timer_ == TimerId{}) armHold();
 }
 
 void ArrivalSession::armHold() {
@@ -92,7 +96,7 @@ ArrivalReport ArrivalSession::report() {
 }
 
 void ArrivalSession::leave(const char* phase, bool failed) {
-  if (!closing_) leavePhase(phase, failed);
+  if (!closing_ && !superseded_) leavePhase(phase, failed);
 }
 
 void ArrivalSession::conclude(Outcome outcome) {
@@ -113,6 +117,7 @@ void ArrivalSession::unconsumed(const char* state, const char*) {
 }
 
 void ArrivalSession::timerPassed(TimerId timer) {
+  if (superseded_) return;
   if (timer == hold_timer_) {
     hold_timer_ = TimerId{};
     machine_.process(LeaseExpired());
@@ -123,6 +128,8 @@ void ArrivalSession::timerPassed(TimerId timer) {
 
 Attempt ArrivalSession::begin(Step step) {
   const Attempt attempt{++last_attempt_};
+  if (superseded_) return attempt;
+  if (!intentJournaled()) retryIntent();
   if (!intentJournaled() && !machine_.arrived() && step != Step::kUnstage) {
     later([this, step, attempt] {
       answer(step, attempt,
@@ -143,6 +150,7 @@ Attempt ArrivalSession::begin(Step step) {
 }
 
 void ArrivalSession::answer(Step step, Attempt attempt, Result<void> result) {
+  if (superseded_) return;
   if (result) {
     machine_.process(ArrivalStepSucceeded(step, attempt));
   } else {
@@ -151,6 +159,7 @@ void ArrivalSession::answer(Step step, Attempt attempt, Result<void> result) {
 }
 
 void ArrivalSession::onLifecycle(Lifecycle event, LifecycleDetail detail) {
+  if (superseded_) return;
   switch (event) {
     case Lifecycle::kStarted:
       if (detail == LifecycleDetail::kMigrated) {
@@ -175,7 +184,8 @@ void ArrivalSession::onLifecycle(Lifecycle event, LifecycleDetail detail) {
 
 void ArrivalSession::onReconnected() { observe(); }
 
-/// Events are hints: after a restart, a reconnect, or on entering a waiting state the domain itself is looked at.
+/// Events are hints: after a restart, a reconnect, or on entering a waiting state the domain itself is looked at, and
+/// again while what is seen may pass without an event.
 void ArrivalSession::observe() {
   offload<DomainStatus>(
       [this, uuid = plan_.uuid]() -> Result<DomainStatus> {
@@ -183,16 +193,47 @@ void ArrivalSession::observe() {
         if (!status && status.error().code == ErrorCode::kNotFound) return DomainStatus{};
         return status;
       },
-      [this](Result<DomainStatus> status) {
-        if (!status || machine_.ended()) return;  // asked again on reconnect
-        if (status->state == DomainState::kRunning && !status->migration_job) {
+      [this, asked_in = machine_.phase()](Result<DomainStatus> status) {
+        if (machine_.ended() || superseded_ || machine_.phase() != asked_in) return;  // older than what we know
+        const bool waiting = asked_in == "Awaiting" || asked_in == "Incoming";
+        if (!status) return waiting ? observeAgain() : void();
+        if (status->state == DomainState::kAbsent || status->state == DomainState::kShutOff) {
+          if (asked_in != "Awaiting") machine_.process(DomainGone());
+        } else if (status->state == DomainState::kRunning && !status->migration_job) {
           machine_.process(DomainResumed());
-        } else if (status->state == DomainState::kAbsent || status->state == DomainState::kShutOff) {
-          if (machine_.phase() != "Awaiting") machine_.process(DomainGone());
-        } else if (machine_.phase() == "Awaiting") {
+        } else if (status->state == DomainState::kRunning) {
+          if (waiting) observeAgain();  // resumed, and libvirt's job is just ending: no event may come any more
+        } else if (asked_in == "Awaiting") {
           machine_.process(DomainIncoming());
         }
       });
+}
+
+void ArrivalSession::observeAgain() {
+  constexpr std::chrono::milliseconds kLookAgain{1000};
+  if (observing_again_) return;
+  observing_again_ = true;
+  look_again_.expires_after(kLookAgain);
+  look_again_.async_wait([this, weak = weak_from_this()](const boost::system::error_code& error) {
+    const auto self = weak.lock();
+    if (error || !self) return;
+    observing_again_ = false;
+    observe();
+  });
+}
+
+Result<WithdrawAnswer> runsHere(Hypervisor& hypervisor, const DomainUuid& uuid) {
+  const auto status = hypervisor.find(uuid.str());
+  if (!status) {
+    if (status.error().code == ErrorCode::kNotFound) return WithdrawAnswer{false, "absent"};
+    return tl::unexpected(status.error());
+  }
+  if (status->state == DomainState::kAbsent || status->state == DomainState::kShutOff) {
+    return WithdrawAnswer{false, status->state_text};
+  }
+  if (status->state == DomainState::kRunning || !status->migration_job) return WithdrawAnswer{true, status->state_text};
+  return failure(ErrorCode::kUnavailable, "say who runs " + status->name,
+                 "it is still coming in here (" + status->state_text + ")");
 }
 
 }  // namespace rdmove

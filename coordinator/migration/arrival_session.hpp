@@ -10,6 +10,9 @@
 
 namespace rdmove {
 
+/// Libvirt's word on whether the domain is on this host; kUnavailable while it comes in or libvirt does not answer.
+Result<WithdrawAnswer> runsHere(Hypervisor& hypervisor, const DomainUuid& uuid);
+
 class ArrivalSession : public Session, private ArrivalActions {
  public:
   using Reserved = std::function<void(Result<std::vector<LeasedVf>>)>;
@@ -29,6 +32,8 @@ class ArrivalSession : public Session, private ArrivalActions {
   /// The source is there: the hold starts again, journaled once in a third of it at most.
   void renew();
   ArrivalReport report();
+  /// The VM moves on: this arrival, Degraded, is over in the journal already and does nothing more.
+  void supersede();
 
   bool ended() const override { return machine_.ended(); }
   void onLifecycle(Lifecycle event, LifecycleDetail detail) override;
@@ -38,7 +43,7 @@ class ArrivalSession : public Session, private ArrivalActions {
   using Step = ArrivalStep;
 
   // ArrivalActions
-  void enter(const char* phase) override { enterPhase(phase); }
+  void enter(const char* phase) override;
   void leave(const char* phase, bool failed) override;
   Attempt begin(Step step) override;
   TimerId arm(std::chrono::milliseconds after) override { return armTimer(after); }
@@ -60,6 +65,7 @@ class ArrivalSession : public Session, private ArrivalActions {
   void lease(Attempt attempt, HostVfs vfs);
   void bindLeases(Attempt attempt);
   void observe();
+  void observeAgain();
   void plug(Attempt attempt);
   void restoreGuest(Attempt attempt);
   void verify(Attempt attempt);
@@ -71,10 +77,13 @@ class ArrivalSession : public Session, private ArrivalActions {
   std::chrono::milliseconds hold_;
   Reserved reserved_;
   std::shared_ptr<AgentLink> agent_;
+  boost::asio::steady_timer look_again_;
   TimerId hold_timer_{};
   std::chrono::nanoseconds renewed_at_{0};
   std::uint64_t last_attempt_ = 0;
   bool closing_ = false;
+  bool superseded_ = false;
+  bool observing_again_ = false;
   ArrivalMachine machine_;  ///< last: destroyed first
 };
 

@@ -131,11 +131,19 @@ class Working : public Phase<Self> {
   std::chrono::milliseconds waited_{0};
 };
 
+/// A withdrawal that comes while it works is remembered: the source may have lost patience with us.
 struct Staging : Working<Staging, Step::kStage> {
   static constexpr const char* kPhase = "Staging";
+  using reactions = mpl::list<sc::custom_reaction<ArrivalStepSucceeded>, sc::custom_reaction<ArrivalStepFailed>,
+                              sc::custom_reaction<WithdrawRequested>>;
+  using Working::react;
   using Working::Working;
+  sc::result react(const WithdrawRequested&);
   sc::result done();
   sc::result failed(const Error& error);
+
+ private:
+  bool withdrawn_ = false;
 };
 
 /// A domain that resumes here without the source's word is not plugged: the identity may be live over there.

@@ -13,9 +13,23 @@
 
 namespace rdmove {
 
+namespace {
+
+/// A metadata without a MAC means the device's own, which the source read; all else must be what it says.
+bool sameIdentity(const Identity& shown, const Identity& told) {
+  return (!shown.mac || shown.mac == told.mac) && shown.vlan == told.vlan && shown.node_guid == told.node_guid &&
+         shown.port_guid == told.port_guid;
+}
+
+}  // namespace
+
 void ArrivalSession::stage(Attempt attempt) {
   offload<HostVfs>(
-      [this]() -> Result<HostVfs> {
+      [this, uuid = plan_.uuid, name = plan_.domain]() -> Result<HostVfs> {
+        if (const auto here = services_.hypervisor.find(uuid.str()); here && here->state != DomainState::kShutOff) {
+          return failure(ErrorCode::kConflict, "reserve for " + name,
+                         "it exists on this host already (" + here->state_text + ")");
+        }
         auto all = services_.fabric.vfs();
         if (!all) return tl::unexpected(all.error());
         const auto taken = occupants(services_.hypervisor, services_.fabric);
@@ -91,7 +105,7 @@ void ArrivalSession::bindLeases(Attempt attempt) {
       });
 }
 
-/// Goes live only with an identity that this host's own libvirt shows in the arrived domain.
+/// The partner's word is not enough for an identity: the domain that arrived must declare it in its own metadata.
 void ArrivalSession::plug(Attempt attempt) {
   agent_ = services_.agents.link(plan_.uuid);  // opens the channel while the device is attached
   offload<void>(
@@ -104,8 +118,8 @@ void ArrivalSession::plug(Attempt attempt) {
           const VfDeclaration& told = plan.vfs[i].declaration;
           const auto shown = std::find_if(declared->vfs.begin(), declared->vfs.end(),
                                           [&](const VfDeclaration& vf) { return vf.alias == told.alias; });
-          const bool same = shown != declared->vfs.end() &&
-                            (!shown->identity.mac || shown->identity.mac == told.identity.mac);
+          const bool same = shown != declared->vfs.end() && shown->pool == told.pool &&
+                            sameIdentity(shown->identity, told.identity);
           if (!same) {
             return failure(ErrorCode::kRefused, "attach " + told.alias.str() + " to " + plan.domain,
                            "the arrived domain's metadata does not show the identity that its source named",

@@ -53,7 +53,11 @@ Unplugging::Unplugging(my_context ctx) : Work(ctx) { wait(times().unplug); }
 sc::result Unplugging::done() { return cancelHeld() ? transit<Replugging>() : transit<TakingIdentity>(); }
 sc::result Unplugging::failed(const Error& error) {
   world().blame(error);
-  return transit<Replugging>();  // looks first: with several devices some may have left
+  // Only what is certain goes back: the guest refused, the domain ended, or nothing was asked. An unplug that may be
+  // pending would take the device away after the rollback, so it is waited for.
+  const bool certain = error.code == ErrorCode::kRefused || error.code == ErrorCode::kNotFound ||
+                       error.code == ErrorCode::kExhausted;
+  return certain ? transit<Replugging>() : transit<UnplugStuck>();
 }
 sc::result Unplugging::late() {
   failed_ = true;
@@ -69,6 +73,10 @@ UnplugStuck::UnplugStuck(my_context ctx) : Retried(ctx) {
   world().begin(Step::kNameHoldouts);  // answered to the operator by the session, not to this state
 }
 sc::result UnplugStuck::done() { return transit<Replugging>(); }
+sc::result UnplugStuck::failed(const Error& error) {
+  if (error.code == ErrorCode::kNotFound) return transit<Replugging>();  // the domain ended, and its devices with it
+  return Retried::failed(error);
+}
 
 sc::result TakingIdentity::done() { return cancelHeld() ? transit<Replugging>() : transit<AnnouncingRelease>(); }
 sc::result TakingIdentity::failed(const Error& error) {
@@ -104,6 +112,11 @@ sc::result Transferring::cancelled() {
 }
 
 sc::result Settling::done() { return transit<Replugging>(); }
+sc::result Settling::failed(const Error& error) {
+  // A partner that does not say leaves the domain paused here: that is told at once.
+  if (error.code == ErrorCode::kTimeout) world().degrade(error);
+  return Retried::failed(error);
+}
 sc::result Settling::arrived() { return transit<Handover>(); }
 sc::result Handover::done() { return transit<Releasing>(); }
 sc::result Releasing::done() { return transit<Completed>(); }

@@ -1,4 +1,4 @@
-// The source host's part of a migration, as a state machine (DESIGN: docs/architecture.md, "Departure").
+// What the host that a VM leaves does, as a state machine (docs/architecture.md, "Departure").
 // This is the facade; the states are in departure_states.hpp. Owned by a DepartureSession; loop thread only.
 #pragma once
 

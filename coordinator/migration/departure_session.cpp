@@ -15,6 +15,7 @@ DepartureSession::DepartureSession(Services& services, Examiner& examiner, Migra
 DepartureSession::~DepartureSession() { closing_ = true; }
 
 void DepartureSession::start(const std::string& phase, const std::vector<FactRecord>& facts) {
+  bool cancelled = false;
   for (const FactRecord& fact : facts) {
     if (fact.name == "leases") {
       if (auto leases = leasesFromJson(fact.value)) leases_ = std::move(*leases);
@@ -26,15 +27,29 @@ void DepartureSession::start(const std::string& phase, const std::vector<FactRec
       switched_ = fact.value == "yes";
     } else if (fact.name == "canceled-before") {
       canceled_before_ = true;
+    } else if (fact.name == "blame") {
+      blame_ = fact.value;
+    } else if (fact.name == "cancelled") {
+      cancelled = true;
     }
   }
   if (!phase.empty()) {
     note("the daemon was started anew; going on from " + phase);
+    if (phase == "Preflight" || phase == "Reserving" || phase == "Preparing") {
+      keepBlame(Error{ErrorCode::kCancelled, "finish the migration", "the daemon was restarted in " + phase, "Start it again."});
+    }
     if (!leases_.empty()) follow();
   }
   // Held from here on, so that preflight and prepare talk over one opening of the port.
   if (!plan_.uuid.empty() && !transfer_started_) agent();
   machine_.start(phase);
+  if (cancelled) machine_.cancel();
+}
+
+bool DepartureSession::cancel() {
+  if (!machine_.cancel()) return false;
+  remember("cancelled", "yes");
+  return true;
 }
 
 void DepartureSession::leave(const char* phase, bool failed) {
@@ -44,7 +59,8 @@ void DepartureSession::leave(const char* phase, bool failed) {
 void DepartureSession::conclude(Outcome outcome) {
   std::string aliases;
   for (const MovingVf& vf : plan_.vfs) aliases += (aliases.empty() ? "" : ", ") + vf.declaration.alias.str();
-  finish(outcome, plan_.domain + " runs on " + plan_.destination.str() + "; " + aliases + " is back.");
+  const std::string whole = plan_.domain + " runs on " + plan_.destination.str() + "; " + aliases + " is back.";
+  finish(outcome, ended_there_.empty() ? whole : plan_.domain + " moved to " + plan_.destination.str() + "; " + ended_there_);
   // Off the machine's own stack: links and streams may call back while they close.
   later([this] {
     following_.reset();
@@ -62,6 +78,7 @@ void DepartureSession::timerPassed(TimerId timer) { machine_.process(DeadlinePas
 
 Attempt DepartureSession::begin(Step step) {
   const Attempt attempt{++last_attempt_};
+  if (!intentJournaled()) retryIntent();
   if (!intentJournaled() && !(report_ && report_->arrived)) {
     // Write ahead: what could not be journaled is not done. Past the switch observation has to serve instead.
     later([this, step, attempt] {
@@ -79,9 +96,7 @@ Attempt DepartureSession::begin(Step step) {
     case Step::kTakeIdentity: takeIdentity(attempt); break;
     case Step::kAnnounceRelease: announceRelease(attempt); break;
     case Step::kTransfer: transfer(attempt); break;
-    case Step::kAbortTransfer:
-      inWorker(step, attempt, [this, uuid = plan_.uuid] { return services_.hypervisor.abortJob(uuid); });
-      break;
+    case Step::kAbortTransfer: abortTransfer(attempt); break;
     case Step::kSettle: settle(attempt); break;
     case Step::kAwaitArrival: awaitArrival(attempt); break;
     case Step::kReturnVf: returnVf(attempt); break;
@@ -149,9 +164,16 @@ void DepartureSession::onLifecycle(Lifecycle event, LifecycleDetail detail) {
   if (event == Lifecycle::kResumed && switched_ && !ended()) {
     offload<void>([this, uuid = plan_.uuid] { return services_.hypervisor.suspend(uuid); },
                   [this](Result<void> paused) {
+                    if (paused && !switched_) {  // settled meanwhile: it runs here, and this pause came late
+                      return offload<void>([this, uuid = plan_.uuid] { return services_.hypervisor.resume(uuid); },
+                                           [](Result<void>) {});
+                    }
                     note(paused ? "resumed here after the switch had begun: paused until it is known who runs it"
                                 : "cannot pause what may be a second copy: " + paused.error().sentence());
                   });
+  }
+  if ((event == Lifecycle::kStopped && detail != LifecycleDetail::kMigrated) || event == Lifecycle::kCrashed) {
+    lookWhetherRemoved();  // a domain that ends takes its devices with it
   }
   // RESUMED after a cancelled job, STOPPED or a crash while a job is adopted: the state tells which.
   if (adopting_ && (event == Lifecycle::kResumed || event == Lifecycle::kStopped || event == Lifecycle::kCrashed)) {

@@ -21,7 +21,8 @@ class DepartureSession : public Session, private DepartureActions {
 
   /// Starts a new one, or goes on from the journaled phase with the journaled facts.
   void start(const std::string& phase, const std::vector<FactRecord>& facts);
-  bool cancel() { return machine_.cancel(); }
+  /// Journaled, so that a restart does not forget it. False past the point of no return, or when it is over.
+  bool cancel();
   bool ended() const override { return machine_.ended(); }
   const Plan& plan() const { return plan_; }
 
@@ -56,6 +57,7 @@ class DepartureSession : public Session, private DepartureActions {
   void prepareGuest(Attempt attempt);
   void unplug(Attempt attempt);
   void lookWhetherRemoved();
+  void abortTransfer(Attempt attempt);
   void takeIdentity(Attempt attempt);
   void announceRelease(Attempt attempt);
   void replug(Attempt attempt);
@@ -74,6 +76,7 @@ class DepartureSession : public Session, private DepartureActions {
   void returnVf(Attempt attempt);
   void checkArrival();
   void follow();
+  void followLater(const Error& error);
   void partnerReported(ArrivalReport report);
 
   std::vector<AgentDevice> agentDevices() const;
@@ -97,6 +100,11 @@ class DepartureSession : public Session, private DepartureActions {
                                             ///< that it does not run at the destination
   bool canceled_before_ = false;            ///< an earlier job had been canceled at its switch: no sign for this one
   bool postcopy_asked_ = false;
+  bool abort_wanted_ = false;               ///< asked of libvirt at each tick until the job has ended
+  bool told_adoption_ = false;
+  bool domain_ended_ = false;               ///< shut off or gone on this host, by itself: nothing to plug or restore
+  std::string ended_there_;                 ///< why the arrival ended otherwise than completed
+  std::chrono::nanoseconds partner_heard_{0};
   std::optional<ArrivalReport> report_;
   std::unique_ptr<Following> following_;
   std::unique_ptr<boost::asio::steady_timer> follow_again_;

@@ -59,7 +59,7 @@ using WorkReactions = mpl::list<sc::custom_reaction<DepartureStepSucceeded>, sc:
                                 sc::custom_reaction<DomainArrived>>;
 
 /// Base of all states: journals the phase on entry, starts the step, and sorts its answers from late ones.
-/// A state overrides what it cares for; what it does not is unconsumed, and counted.
+/// A state overrides what it cares for; what it does not is dropped.
 template <class Self, Step kStep>
 class Work : public sc::state<Self, Machine> {
  public:
@@ -124,14 +124,17 @@ class Work : public sc::state<Self, Machine> {
   TimerId timer_{};
 };
 
-/// A step that must succeed in the end: Degraded from the second failure on, started again after a growing wait.
+/// A step that must succeed in the end: started again after a growing wait, Degraded when ten seconds have gone by.
 template <class Self, Step kStep>
 class Retried : public Work<Self, kStep> {
  public:
   using Work<Self, kStep>::Work;
   sc::result failed(const Error& error) {
-    if (++tries_ > 1) this->world().degrade(error);
-    this->wait(backoff(tries_));
+    constexpr std::chrono::milliseconds kPatience{10000};
+    const auto pause = backoff(tries_++);
+    waited_ += pause;
+    if (waited_ >= kPatience) this->world().degrade(error);
+    this->wait(pause);
     return this->discard_event();
   }
   sc::result late() {
@@ -142,6 +145,7 @@ class Retried : public Work<Self, kStep> {
 
  private:
   int tries_ = 0;
+  std::chrono::milliseconds waited_{0};
 };
 
 struct Recover : sc::event<Recover> {
@@ -193,6 +197,7 @@ struct UnplugStuck : Retried<UnplugStuck, Step::kUnplug> {
   static constexpr const char* kPhase = "UnplugStuck";
   explicit UnplugStuck(my_context ctx);
   sc::result done();
+  sc::result failed(const Error& error);
   sc::result cancelled() { return holdCancel(); }
 };
 
@@ -228,6 +233,7 @@ struct Settling : Retried<Settling, Step::kSettle> {
   static constexpr const char* kPhase = "Settling";
   using Retried::Retried;
   sc::result done();
+  sc::result failed(const Error& error);
   sc::result arrived();
 };
 

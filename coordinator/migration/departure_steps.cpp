@@ -28,8 +28,18 @@ Error asError(const std::vector<Finding>& findings) {
   return error;
 }
 
+/// kNotFound when the domain does not run here any more.
+Result<void> stillHere(Hypervisor& hypervisor, const Plan& plan) {
+  const auto status = hypervisor.find(plan.uuid.str());
+  if (!status && status.error().code != ErrorCode::kNotFound) return tl::unexpected(status.error());
+  if (status && status->state != DomainState::kShutOff && status->state != DomainState::kAbsent) return {};
+  return failure(ErrorCode::kNotFound, "move " + plan.domain, "the domain ended on the source meanwhile",
+                 "Start it again; its definition is as it was.");
+}
+
 /// The VFs of the plan that the live XML does not show.
 Result<std::vector<MovingVf>> missing(Hypervisor& hypervisor, const Plan& plan) {
+  if (auto here = stillHere(hypervisor, plan); !here) return tl::unexpected(here.error());
   const auto xml = hypervisor.xml(plan.uuid, XmlKind::kLive);
   if (!xml) return tl::unexpected(xml.error());
   std::vector<MovingVf> gone;
@@ -103,12 +113,14 @@ void DepartureSession::unplug(Attempt attempt) {
   for (const MovingVf& vf : plan_.vfs) leaving_.insert(vf.declaration.alias);
   offload<void>(
       [this, plan = plan_]() -> Result<void> {
+        if (auto here = stillHere(services_.hypervisor, plan); !here) return here;
         for (const MovingVf& vf : plan.vfs) {
           const auto asked = services_.hypervisor.detach(plan.uuid, vf.declaration.alias);
-          // Gone already, or asked before a restart: both are what we want.
-          if (!asked && asked.error().code != ErrorCode::kNotFound && asked.error().code != ErrorCode::kConflict) {
-            return asked;
-          }
+          if (asked || asked.error().code == ErrorCode::kNotFound) continue;  // or gone already
+          Error error = asked.error();
+          // One that was asked before it may be leaving: not a plain refusal any more.
+          if (&vf != &plan.vfs.front() && error.code == ErrorCode::kRefused) error.code = ErrorCode::kInternal;
+          return tl::unexpected(error);
         }
         return {};
       },
@@ -131,8 +143,10 @@ void DepartureSession::onDeviceRemovalFailed(const DeviceAlias& alias) {
   if (!unplug_attempt_ || leaving_.count(alias) == 0) return;
   const Attempt attempt = *unplug_attempt_;
   unplug_attempt_.reset();
+  // With several devices the others may still leave: then it is not settled by this one's refusal.
+  const ErrorCode code = plan_.vfs.size() == 1 ? ErrorCode::kRefused : ErrorCode::kUnavailable;
   answer(Step::kUnplug, attempt,
-         failure(ErrorCode::kRefused, "unplug " + alias.str() + " from " + plan_.domain,
+         failure(code, "unplug " + alias.str() + " from " + plan_.domain,
                  "the guest refused to give the device up", "Look at the guest's kernel log, then try again."));
 }
 
@@ -141,7 +155,12 @@ void DepartureSession::lookWhetherRemoved() {
   offload<std::vector<MovingVf>>(
       [this, plan = plan_] { return missing(services_.hypervisor, plan); },
       [this, attempt = *unplug_attempt_](Result<std::vector<MovingVf>> gone) {
-        if (!gone || unplug_attempt_ != attempt) return;  // the next event or reconnect asks again
+        if (unplug_attempt_ != attempt) return;
+        if (!gone && gone.error().code == ErrorCode::kNotFound) {
+          unplug_attempt_.reset();
+          return answer(Step::kUnplug, attempt, tl::unexpected(gone.error()));
+        }
+        if (!gone) return;  // the next event or reconnect asks again
         for (const MovingVf& vf : *gone) leaving_.erase(vf.declaration.alias);
         if (!leaving_.empty()) return;
         unplug_attempt_.reset();
@@ -169,31 +188,53 @@ void DepartureSession::announceRelease(Attempt attempt) {
 }
 
 void DepartureSession::replug(Attempt attempt) {
-  inWorker(Step::kReplug, attempt, [this, plan = plan_, vfs = source_vfs_]() -> Result<void> {
-    const auto gone = missing(services_.hypervisor, plan);
-    if (!gone) return tl::unexpected(gone.error());
-    for (const MovingVf& vf : *gone) {
-      const auto where = vfs.find(vf.declaration.alias);
-      if (where == vfs.end()) {
-        return failure(ErrorCode::kInternal, "put " + vf.declaration.alias.str() + " back",
-                       "the journal does not say which VF it had", "Attach it by hand.");
-      }
-      const auto element = services_.fabric.bind(where->second, vf);
-      if (!element) return tl::unexpected(element.error());
-      if (auto attached = services_.hypervisor.attach(plan.uuid, *element); !attached) return attached;
-    }
-    return {};
-  });
+  struct Replugged {
+    std::optional<Error> ended;  ///< the domain's own end: there is nothing to plug into
+  };
+  offload<Replugged>(
+      [this, plan = plan_, vfs = source_vfs_]() -> Result<Replugged> {
+        const auto gone = missing(services_.hypervisor, plan);
+        if (!gone && gone.error().code == ErrorCode::kNotFound) return Replugged{gone.error()};
+        if (!gone) return tl::unexpected(gone.error());
+        for (const MovingVf& vf : *gone) {
+          const auto where = vfs.find(vf.declaration.alias);
+          if (where == vfs.end()) {
+            return failure(ErrorCode::kInternal, "put " + vf.declaration.alias.str() + " back",
+                           "the journal does not say which VF it had", "Attach it by hand.");
+          }
+          const auto element = services_.fabric.bind(where->second, vf);
+          if (!element) return tl::unexpected(element.error());
+          auto attached = services_.hypervisor.attach(plan.uuid, *element);
+          if (!attached) return tl::unexpected(attached.error());
+        }
+        return Replugged{};
+      },
+      [this, attempt](Result<Replugged> result) {
+        if (!result) return answer(Step::kReplug, attempt, tl::unexpected(result.error()));
+        domain_ended_ = result->ended.has_value();
+        if (domain_ended_) keepBlame(*result->ended);
+        answer(Step::kReplug, attempt, {});
+      });
 }
 
 void DepartureSession::restoreGuest(Attempt attempt) {
+  if (domain_ended_) return later([this, attempt] { answer(Step::kRestoreGuest, attempt, {}); });
   agent()->restore(record_.id, agentDevices(), services_.config.timeouts.restore,
                    [this, weak = weak_from_this(), attempt](Result<RestoreOutcome> result) {
                      const auto self = weak.lock();
                      if (!self) return;
-                     if (!result) return answer(Step::kRestoreGuest, attempt, tl::unexpected(result.error()));
-                     guestDid("Taking up", result->took);
-                     answer(Step::kRestoreGuest, attempt, {});
+                     if (result) {
+                       guestDid("Taking up", result->took);
+                       return answer(Step::kRestoreGuest, attempt, {});
+                     }
+                     // An agent that is silent because its guest has ended is not waited for.
+                     offload<void>([this, plan = plan_] { return stillHere(services_.hypervisor, plan); },
+                                   [this, attempt, error = result.error()](Result<void> here) {
+                                     domain_ended_ = !here && here.error().code == ErrorCode::kNotFound;
+                                     if (!domain_ended_) return answer(Step::kRestoreGuest, attempt, tl::unexpected(error));
+                                     keepBlame(here.error());
+                                     answer(Step::kRestoreGuest, attempt, {});
+                                   });
                    });
 }
 

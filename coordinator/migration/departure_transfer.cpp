@@ -11,8 +11,8 @@ namespace {
 constexpr std::chrono::milliseconds kProgressInterval{1000};
 constexpr std::chrono::milliseconds kFollowAgain{500};
 
-/// The inactive definition with each moving device bound to the VF that the partner leased: without it libvirt
-/// copies this host's VF into the destination's definition, which fails at the next boot there.
+/// The definition for the destination: ours, each moving device bound to the VF that the partner leased. Left to itself
+/// libvirt would define it there with this host's VF, and the next cold start would look for a device that is not there.
 Result<std::optional<std::string>> persistXml(Hypervisor& hypervisor, const Plan& plan,
                                               const std::vector<LeasedVf>& leases) {
   if (!plan.persistent) return std::optional<std::string>();
@@ -83,11 +83,12 @@ void DepartureSession::adoptTransfer() {
       [this, uuid = plan_.uuid] { return services_.hypervisor.find(uuid.str()); },
       [this](Result<DomainStatus> status) {
         if (!adopting_ || transfer_over_) return;
-        if (!status && status.error().code != ErrorCode::kNotFound) return;  // asked again on reconnect
+        if (!status && status.error().code != ErrorCode::kNotFound) return watchProgress();  // asked again at its tick
         const DomainState state = status ? status->state : DomainState::kAbsent;
         if (state == DomainState::kAbsent || state == DomainState::kShutOff) return transferEnded({});
         if (status->migration_job) {
-          note("adopted libvirt's running job");
+          if (!told_adoption_) note("adopted libvirt's running job");
+          told_adoption_ = true;
           return watchProgress();
         }
         transferEnded(failure(ErrorCode::kUnavailable, "migrate " + plan_.domain,
@@ -108,14 +109,24 @@ void DepartureSession::transferEnded(Result<void> result) {
   checkArrival();
 }
 
+/// A job that has not begun yet, or is just being locked, takes no abort: asked again at each tick until it has ended.
+void DepartureSession::abortTransfer(Attempt) {
+  abort_wanted_ = true;
+  offload<void>([this, uuid = plan_.uuid] { return services_.hypervisor.abortJob(uuid); },
+                [this](Result<void> aborted) {
+                  if (!aborted) spdlog::debug("migration={} abort: {}", record_.id.str(), aborted.error().sentence());
+                });
+}
+
 void DepartureSession::watchProgress() {
   progress_timer_ = std::make_unique<boost::asio::steady_timer>(services_.loop, kProgressInterval);
   progress_timer_->async_wait([this, weak = weak_from_this()](const boost::system::error_code& error) {
     const auto self = weak.lock();
     if (error || !self || transfer_over_) return;
     readProgress(false);
+    if (abort_wanted_) abortTransfer(Attempt{});
     // A job that fails gives no event here when we did not start it ourselves: its absence is the word then.
-    if (adopting_) adoptTransfer();
+    if (adopting_) return adoptTransfer();
     watchProgress();
   });
 }
@@ -149,7 +160,7 @@ namespace {
 struct WhoRuns {
   bool there = false;
   bool paused_here = false;  ///< here and nowhere else, but not running
-};
+};  // neither: it runs here, or has ended; Replugging sees which
 
 /// Never switched: only this host can run it. Switched: only the partner's durable word decides.
 Result<WhoRuns> whoRuns(Hypervisor& hypervisor, Partners& partners, const Plan& plan, bool switched, bool canceled_before) {
@@ -170,7 +181,7 @@ Result<WhoRuns> whoRuns(Hypervisor& hypervisor, Partners& partners, const Plan& 
   if (!partner) return tl::unexpected(partner.error());
   const auto answered = (*partner)->withdraw(plan.id, false);
   if (!answered) {
-    return failure(ErrorCode::kUnavailable, what,
+    return failure(ErrorCode::kTimeout, what,
                    plan.destination.str() + " does not answer, and the switch had begun, so it may run there",
                    here ? "The domain is paused here. Bring " + plan.destination.str() +
                               " back; or, if it is certainly dead, type: virsh resume " + plan.domain
@@ -182,10 +193,7 @@ Result<WhoRuns> whoRuns(Hypervisor& hypervisor, Partners& partners, const Plan& 
     }
     return WhoRuns{true, false};
   }
-  if (!here) {
-    return failure(ErrorCode::kNotFound, what, "it runs on neither host", "Start it again where its definition is.");
-  }
-  return WhoRuns{false, true};
+  return WhoRuns{false, here};
 }
 
 }  // namespace
@@ -219,51 +227,71 @@ void DepartureSession::checkArrival() {
     return sayDegraded(Error{ErrorCode::kUnavailable, "bring the RDMA device back on " + plan_.destination.str(),
                              report_->error, "It is tried again by itself; see rdmove show on that host."});
   }
-  if (isFinished(report_->outcome) && report_->outcome != Outcome::kCompleted) {
-    return sayDegraded(Error{ErrorCode::kUnavailable, "finish on " + plan_.destination.str(),
-                             "the arrival ended as " + std::string(toString(report_->outcome)) + ": " + report_->error, ""});
+  if (!isFinished(report_->outcome) || !transfer_over_) return;
+  if (report_->outcome != Outcome::kCompleted) {
+    // The domain ended there, or has moved on: nothing of it is left to wait for here.
+    ended_there_ = "its arrival ended as " + std::string(toString(report_->outcome)) + ". " + report_->error;
+    note(ended_there_);
   }
-  if (report_->outcome != Outcome::kCompleted || !transfer_over_) return;
   const Attempt attempt = *arrival_attempt_;
   arrival_attempt_.reset();
   answer(Step::kAwaitArrival, attempt, {});
 }
 
 /// A bridge slot has nothing to give back, and libvirt returns a managed VF to its driver. What is looked at is the
-/// domain: a copy that libvirt left paused here (its daemon died at the switch) must never be resumed.
+/// domain: a copy that libvirt left paused here (its daemon died at the switch) must never be resumed. One that runs
+/// may have come back by other means; only when it runs over there as well it is the copy.
 void DepartureSession::returnVf(Attempt attempt) {
-  inWorker(Step::kReturnVf, attempt, [this, uuid = plan_.uuid]() -> Result<void> {
-    const auto status = services_.hypervisor.find(uuid.str());
+  inWorker(Step::kReturnVf, attempt, [this, plan = plan_]() -> Result<void> {
+    const auto status = services_.hypervisor.find(plan.uuid.str());
     if (!status) {
       if (status.error().code == ErrorCode::kNotFound) return {};
       return tl::unexpected(status.error());
     }
     if (status->state == DomainState::kAbsent || status->state == DomainState::kShutOff) return {};
-    return services_.hypervisor.destroy(uuid);
+    if (status->state == DomainState::kRunning) {
+      const auto partner = services_.partners.find(plan.destination);
+      if (!partner) return tl::unexpected(partner.error());
+      const auto answered = (*partner)->withdraw(plan.id, false);
+      if (!answered) return tl::unexpected(answered.error());
+      if (!answered->running_there) return {};
+    }
+    if (auto gone = services_.hypervisor.destroy(plan.uuid); !gone) return gone;
+    return plan.persistent ? services_.hypervisor.undefine(plan.uuid) : Result<void>();
   });
 }
 
 void DepartureSession::follow() {
   const auto partner = services_.partners.find(plan_.destination);
-  if (!partner) return spdlog::error("migration={} {}", record_.id.str(), partner.error().sentence());
+  if (!partner) return followLater(partner.error());
   following_ = (*partner)->follow(
       record_.id, [this, weak = weak_from_this()](ArrivalReport report) {
         if (const auto self = weak.lock()) partnerReported(std::move(report));
       },
       [this, weak = weak_from_this()](const Error& error) {
-        const auto self = weak.lock();
-        if (!self || ended() || (report_ && isFinished(report_->outcome))) return;
-        spdlog::debug("migration={} follow: {}", record_.id.str(), error.sentence());
-        follow_again_ = std::make_unique<boost::asio::steady_timer>(services_.loop, kFollowAgain);
-        follow_again_->async_wait([this, weak](const boost::system::error_code& cancelled) {
-          const auto again = weak.lock();
-          if (!cancelled && again && !ended()) follow();
-        });
+        if (const auto self = weak.lock()) followLater(error);
       });
+}
+
+void DepartureSession::followLater(const Error& error) {
+  if (ended() || (report_ && isFinished(report_->outcome))) return;
+  spdlog::debug("migration={} follow: {}", record_.id.str(), error.sentence());
+  const auto now = services_.clock.now().boot;
+  if (partner_heard_.count() == 0) partner_heard_ = now;
+  if (arrival_attempt_ && now - partner_heard_ > services_.config.timeouts.attach_budget) {
+    sayDegraded(Error{ErrorCode::kUnavailable, "hear from " + plan_.destination.str(), error.cause,
+                      "The domain runs there; bring its rdmoved back, and this ends by itself."});
+  }
+  follow_again_ = std::make_unique<boost::asio::steady_timer>(services_.loop, kFollowAgain);
+  follow_again_->async_wait([this, weak = weak_from_this()](const boost::system::error_code& cancelled) {
+    const auto self = weak.lock();
+    if (!cancelled && self && !ended()) follow();
+  });
 }
 
 void DepartureSession::partnerReported(ArrivalReport report) {
   if (ended()) return;
+  partner_heard_ = services_.clock.now().boot;
   const bool news = !report_ || report_->phase != report.phase;
   report_ = std::move(report);
   if (auto kept = services_.journal.keepPartnerSteps(record_.id, record_.role, report_->steps); !kept) {

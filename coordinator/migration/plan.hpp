@@ -12,7 +12,7 @@
 
 namespace rdmove {
 
-/// All that makes a VF this VM's VF. Ethernet has MAC and VLAN; the InfiniBand part is empty for RoCE.
+/// Who a VF is on the network. Ethernet has MAC and VLAN; the InfiniBand part is empty for RoCE.
 struct Identity {
   std::optional<MacAddress> mac;
   std::optional<int> vlan;                ///< 1..4094
@@ -21,7 +21,7 @@ struct Identity {
   bool operator==(const Identity&) const = default;
 };
 
-/// One `vf` element of the domain's rdmove metadata (DESIGN of the metadata: docs/metadata.md).
+/// One `vf` element of the domain's rdmove metadata (docs/metadata.md).
 struct VfDeclaration {
   DeviceAlias alias;
   PoolName pool;

@@ -26,6 +26,10 @@ void Session::enterPhase(const std::string& phase) {
   services_.entered(record_.role, phase);
 }
 
+void Session::retryIntent() {
+  intent_journaled_ = services_.journal.enter(record_.id, record_.role, record_.phase).has_value();
+}
+
 void Session::leavePhase(const std::string& phase, bool failed) {
   const auto mark = failed ? StepMark::kFailed : StepMark::kDone;
   if (const auto written = services_.journal.mark(record_.id, record_.role, phase, mark, ""); !written) {
@@ -50,7 +54,11 @@ void Session::disarmTimer(TimerId timer) { timers_.erase(timer); }
 void Session::keepBlame(const Error& error) {
   spdlog::warn("migration={} phase={} failed: {}", record_.id.str(), record_.phase, error.sentence());
   note(error.sentence());
-  if (blame_.empty()) blame_ = error.sentence();
+  if (!blame_.empty()) return;
+  blame_ = error.sentence();
+  if (const auto kept = services_.journal.setFact(record_.id, record_.role, "blame", blame_); !kept) {
+    spdlog::error("migration={} journal: {}", record_.id.str(), kept.error().sentence());
+  }
 }
 
 void Session::sayDegraded(const Error& error) {
@@ -72,7 +80,7 @@ void Session::finish(Outcome outcome, const std::string& message) {
     spdlog::error("migration={} journal: {}", record_.id.str(), written.error().sentence());
   }
   spdlog::info("migration={} phase={} outcome={}", record_.id.str(), record_.phase, toString(outcome));
-  publish(record_.error.empty() ? message : record_.error);
+  publish(outcome == Outcome::kCompleted ? message : record_.error);
 }
 
 void Session::note(const std::string& text) {

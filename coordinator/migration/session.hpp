@@ -65,7 +65,7 @@ class Session : public std::enable_shared_from_this<Session> {
   void disarmTimer(TimerId timer);
   void keepBlame(const Error& error);
   void sayDegraded(const Error& error);
-  /// `message` is what the operator is told at a good end; a bad one tells the blame.
+  /// `message` is what the operator is told when it is completed; another end tells the blame.
   void finish(Outcome outcome, const std::string& message);
   void note(const std::string& text);
   /// The guest has just done `what`, and says how long it took: a bar of the timeline.
@@ -73,6 +73,7 @@ class Session : public std::enable_shared_from_this<Session> {
   void publish(const std::string& message);
   /// The journal refused the phase's intent: before the point of no return nothing may be done then.
   bool intentJournaled() const { return intent_journaled_; }
+  void retryIntent();
 
   virtual void timerPassed(TimerId timer) = 0;
 

@@ -34,6 +34,17 @@ grpc::StatusCode statusCode(ErrorCode code) {
 
 grpc::Status toStatus(const Error& error) { return {statusCode(error.code), error.sentence()}; }
 
+grpc::Status toLocalStatus(const Error& error) {
+  switch (error.code) {
+    case ErrorCode::kBadInput:
+    case ErrorCode::kNotFound:
+    case ErrorCode::kConflict:
+    case ErrorCode::kExhausted: return toStatus(error);
+    case ErrorCode::kCancelled: return {grpc::StatusCode::UNAVAILABLE, error.sentence()};
+    default: return {grpc::StatusCode::FAILED_PRECONDITION, error.sentence()};
+  }
+}
+
 Error fromStatus(const grpc::Status& status, const std::string& attempted) {
   const std::string& text = status.error_message();
   switch (status.error_code()) {
@@ -44,7 +55,8 @@ Error fromStatus(const grpc::Status& status, const std::string& attempted) {
     case grpc::StatusCode::ALREADY_EXISTS: return {ErrorCode::kConflict, attempted, text, ""};
     case grpc::StatusCode::RESOURCE_EXHAUSTED: return {ErrorCode::kExhausted, attempted, text, ""};
     case grpc::StatusCode::UNIMPLEMENTED:
-      return {ErrorCode::kIncompatible, attempted, text.empty() ? "it does not speak this version of the API" : text,
+      if (!text.empty()) return {ErrorCode::kIncompatible, attempted, text, ""};
+      return {ErrorCode::kIncompatible, attempted, "it does not speak this version of the API",
               "Install the same version of rdmove on both hosts."};
     case grpc::StatusCode::DEADLINE_EXCEEDED:
       return {ErrorCode::kTimeout, attempted, "it does not answer in time", "Is rdmoved running there, and its port open?"};
@@ -216,6 +228,8 @@ Result<MovingVf> fromMessage(const v1::PartnerVf& message) {
   // Taken apart and put together again here: a partner names no script, path or host device of ours.
   auto portable = portableDevice(message.device_xml());
   if (!portable) return bad("device_xml");
+  const auto device = findDevice("<domain><devices>" + *portable + "</devices></domain>", declaration.alias);
+  if (!device || device->mac != declaration.identity.mac) return bad("device_xml");
   moving.device_xml = std::move(*portable);
   return moving;
 }

@@ -70,6 +70,12 @@ Result<MigrationId> Coordinator::depart(Plan request) {
   record.phase = "Preflight";
   record.plan = toJson(request);
   if (auto begun = services_.journal.begin(record); !begun) return tl::unexpected(begun.error());
+  // The journal has superseded a Degraded arrival of this VM; its session must not go on plugging.
+  std::erase_if(arrivals_, [&](const auto& entry) {
+    if (entry.second->record().uuid != record.uuid) return false;
+    entry.second->supersede();
+    return true;
+  });
   const auto session = std::make_shared<DepartureSession>(services_, examiner_, record, request);
   departures_.emplace(record.id, session);
   // Later, so that the caller has subscribed before the first word.
@@ -147,9 +153,16 @@ void Coordinator::withdraw(const MigrationId& id, bool source_runs,
   if (ArrivalSession* session = arrival(id)) return session->withdraw(source_runs, std::move(answer));
   const auto record = services_.journal.find(id, Role::kArrival);
   if (!record) return answer(tl::unexpected(record.error()));
-  if (!*record) return answer(WithdrawAnswer{false, "never heard of"});
-  const bool arrived = (*record)->outcome == Outcome::kCompleted;
-  answer(WithdrawAnswer{arrived, std::string(toString((*record)->outcome))});
+  if (source_runs) return answer(WithdrawAnswer{false, "no reservation"});
+  if (!*record) {
+    return answer(failure(ErrorCode::kUnavailable, "say who runs it", "this host's journal does not know " + id.str(),
+                          "Look with virsh list on both hosts."));
+  }
+  // The journal tells what was; who runs the domain now is libvirt's to say.
+  boost::asio::post(services_.workers, [this, uuid = (*record)->uuid, answer = std::move(answer)] {
+    auto ran = runsHere(services_.hypervisor, uuid);
+    boost::asio::post(services_.loop, [answer, ran = std::move(ran)] { answer(ran); });
+  });
 }
 
 Result<ArrivalReport> Coordinator::report(const MigrationId& id) {

@@ -9,6 +9,7 @@
 #include <boost/asio/executor_work_guard.hpp>
 #include <boost/asio/signal_set.hpp>
 #include <csignal>
+#include <cstdio>
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
@@ -87,6 +88,9 @@ Result<std::unique_ptr<grpc::Server>> servePartners(const Config& config, Partne
   int port = 0;
   builder.AddListeningPort(config.partner_listen, *credentials, &port);
   builder.AddChannelArgument(GRPC_ARG_ALLOW_REUSEPORT, 0);
+  // A source that lost power is noticed, or its stream would renew its lease for ever.
+  builder.AddChannelArgument(GRPC_ARG_KEEPALIVE_TIME_MS, 10000);
+  builder.AddChannelArgument(GRPC_ARG_KEEPALIVE_TIMEOUT_MS, 5000);
   builder.AddChannelArgument(GRPC_ARG_HTTP2_MIN_RECV_PING_INTERVAL_WITHOUT_DATA_MS, 5000);
   builder.SetMaxReceiveMessageSize(4 << 20);
   builder.RegisterService(&service);
@@ -135,16 +139,21 @@ Result<void> runDaemon(const Config& config) {
   Examiner examiner(loop, **hypervisor, *fabric, **partners, agents, config);
   Coordinator coordinator(services, examiner);
 
+  relay.to(&coordinator);
+  if (auto recovered = coordinator.recover(); !recovered) return recovered;
+
   PartnerService partner_service(services, coordinator, examiner, instance);
   auto partner_server = servePartners(config, partner_service);
   if (!partner_server) return tl::unexpected(partner_server.error());
   LocalService local_service(services, coordinator, examiner);
   const auto local_server = grpc::ServerBuilder().RegisterService(&local_service).BuildAndStart();
   LocalSocket socket(loop, *local_server);
-  if (auto opened = socket.open(config.socket, config.socket_group); !opened) return opened;
-
-  relay.to(&coordinator);
-  if (auto recovered = coordinator.recover(); !recovered) return recovered;
+  if (auto opened = socket.open(config.socket, config.socket_group); !opened) {
+    // A partner's call may already wait for the loop, which will not run: no destructor waits for that.
+    spdlog::critical("{}", opened.error().sentence());
+    std::fprintf(stderr, "rdmoved: %s\n", opened.error().sentence().c_str());
+    std::_Exit(1);
+  }
 
   boost::asio::signal_set signals(loop, SIGTERM, SIGINT);
   std::thread stopper;

@@ -39,39 +39,39 @@ Result<VfDeclaration> declare(const v1::VfSpec& spec, const std::string& domain_
 
 grpc::Status LocalService::Define(grpc::ServerContext*, const v1::DefineRequest* request, v1::DefineReply* reply) {
   const auto status = services_.hypervisor.find(request->domain());
-  if (!status) return toStatus(status.error());
+  if (!status) return toLocalStatus(status.error());
   const bool live = status->state != DomainState::kShutOff;
   if (!request->remove() && request->vfs().empty()) {
-    return toStatus(Error{ErrorCode::kBadInput, "", "no device is named", "Use --vf alias=ALIAS,pool=POOL, or --remove."});
+    return toLocalStatus(Error{ErrorCode::kBadInput, "", "no device is named", "Use --vf alias=ALIAS,pool=POOL, or --remove."});
   }
   std::optional<std::string> element;
   if (!request->remove()) {
     const auto xml = services_.hypervisor.xml(status->uuid, live ? XmlKind::kLive : XmlKind::kInactive);
-    if (!xml) return toStatus(xml.error());
+    if (!xml) return toLocalStatus(xml.error());
     DomainDeclaration declaration;
     for (const v1::VfSpec& spec : request->vfs()) {
       const auto vf = declare(spec, *xml, services_.config);
-      if (!vf) return toStatus(vf.error());
+      if (!vf) return toLocalStatus(vf.error());
       declaration.vfs.push_back(*vf);
     }
     if (!request->standby().empty()) {
       declaration.standby = DeviceAlias(request->standby());
-      if (const auto device = findDevice(*xml, *declaration.standby); !device) return toStatus(device.error());
+      if (const auto device = findDevice(*xml, *declaration.standby); !device) return toLocalStatus(device.error());
     }
     element = formatDeclaration(declaration);
-    if (const auto again = parseDeclaration(*element); !again) return toStatus(again.error());
+    if (const auto again = parseDeclaration(*element); !again) return toLocalStatus(again.error());
     reply->set_metadata(*element);
   }
   if (request->dry_run()) return grpc::Status::OK;
   if (live) {
     if (auto written = services_.hypervisor.setMetadata(status->uuid, XmlKind::kLive, element); !written) {
-      return toStatus(written.error());
+      return toLocalStatus(written.error());
     }
     reply->set_live(true);
   }
   if (status->persistent) {
     if (auto written = services_.hypervisor.setMetadata(status->uuid, XmlKind::kInactive, element); !written) {
-      return toStatus(written.error());
+      return toLocalStatus(written.error());
     }
     reply->set_persistent(true);
   }

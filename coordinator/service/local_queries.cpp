@@ -40,7 +40,7 @@ Result<Story> tell(Coordinator& coordinator, Journal& journal, const std::string
 grpc::Status LocalService::List(grpc::ServerContext*, const v1::ListRequest* request, v1::ListReply* reply) {
   const std::size_t newest = request->newest() == 0 ? kDefaultNewest : std::min<std::size_t>(request->newest(), kMostNewest);
   const auto records = onLoop(services_.loop, [this, newest] { return services_.journal.list(newest); });
-  if (!records) return toStatus(records.error());
+  if (!records) return toLocalStatus(records.error());
   for (const MigrationRecord& record : *records) *reply->add_migrations() = toMessage(record);
   return grpc::Status::OK;
 }
@@ -48,7 +48,7 @@ grpc::Status LocalService::List(grpc::ServerContext*, const v1::ListRequest* req
 grpc::Status LocalService::Show(grpc::ServerContext*, const v1::ShowRequest* request, v1::ShowReply* reply) {
   const auto story =
       onLoop(services_.loop, [this, &request] { return tell(coordinator_, services_.journal, request->id()); });
-  if (!story) return toStatus(story.error());
+  if (!story) return toLocalStatus(story.error());
   *reply->mutable_migration() = toMessage(story->record);
   std::map<DeviceAlias, VfName> source_vfs;
   for (const FactRecord& fact : story->facts) {
@@ -74,7 +74,7 @@ grpc::Status LocalService::GetTimeline(grpc::ServerContext*, const v1::TimelineR
                                        v1::TimelineReply* reply) {
   const auto story =
       onLoop(services_.loop, [this, &request] { return tell(coordinator_, services_.journal, request->id()); });
-  if (!story) return toStatus(story.error());
+  if (!story) return toLocalStatus(story.error());
   *reply->mutable_migration() = toMessage(story->record);
   for (const TimelineSpan& span : spansFrom(story->steps)) {
     auto* message = reply->add_spans();
@@ -90,9 +90,9 @@ grpc::Status LocalService::GetTimeline(grpc::ServerContext*, const v1::TimelineR
 
 grpc::Status LocalService::ListVfs(grpc::ServerContext*, const v1::ListVfsRequest*, v1::ListVfsReply* reply) {
   const auto leases = onLoop(services_.loop, [this] { return services_.journal.leases(); });
-  if (!leases) return toStatus(leases.error());
+  if (!leases) return toLocalStatus(leases.error());
   auto listing = listVfs(services_.hypervisor, services_.fabric, *leases);
-  if (!listing) return toStatus(listing.error());
+  if (!listing) return toLocalStatus(listing.error());
   for (v1::VfStatus& vf : *listing) *reply->add_vfs() = std::move(vf);
   return grpc::Status::OK;
 }
@@ -101,12 +101,12 @@ grpc::Status LocalService::QueryAgent(grpc::ServerContext*, const v1::QueryAgent
                                       v1::QueryAgentReply* reply) {
   const std::string method = request->method();
   if (method != "status" && method != "counters" && method != "holdouts") {
-    return toStatus(Error{ErrorCode::kBadInput, "", "the agent has no " + method, "Ask for status, counters or holdouts."});
+    return toLocalStatus(Error{ErrorCode::kBadInput, "", "the agent has no " + method, "Ask for status, counters or holdouts."});
   }
   const auto status = services_.hypervisor.find(request->domain());
-  if (!status) return toStatus(status.error());
+  if (!status) return toLocalStatus(status.error());
   if (status->state != DomainState::kRunning) {
-    return toStatus(Error{ErrorCode::kRefused, "", status->name + " is not running (" + status->state_text + ")", ""});
+    return toLocalStatus(Error{ErrorCode::kRefused, "", status->name + " is not running (" + status->state_text + ")", ""});
   }
   auto link = std::make_shared<std::shared_ptr<AgentLink>>();
   const auto answer = awaitLoop<std::string>(
@@ -115,7 +115,7 @@ grpc::Status LocalService::QueryAgent(grpc::ServerContext*, const v1::QueryAgent
         (*link)->query(method, services_.config.timeouts.agent, std::move(done));
       });
   boost::asio::post(services_.loop, [link] { link->reset(); });
-  if (!answer) return toStatus(answer.error());
+  if (!answer) return toLocalStatus(answer.error());
   reply->set_json(*answer);
   return grpc::Status::OK;
 }

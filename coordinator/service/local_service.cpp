@@ -62,7 +62,7 @@ Result<Plan> LocalService::planOf(const v1::MigrateRequest& request) const {
 
 grpc::Status LocalService::Examine(grpc::ServerContext*, const v1::MigrateRequest* request, v1::ExamineReply* reply) {
   const auto plan = planOf(*request);
-  if (!plan) return toStatus(plan.error());
+  if (!plan) return toLocalStatus(plan.error());
   const Examination examination = examiner_.examine(*plan);
   for (const Finding& finding : examination.findings) *reply->add_findings() = toMessage(finding);
   if (examination.plan) *reply->mutable_plan() = toMessage(*examination.plan, examination.source_vfs);
@@ -72,11 +72,11 @@ grpc::Status LocalService::Examine(grpc::ServerContext*, const v1::MigrateReques
 grpc::Status LocalService::Migrate(grpc::ServerContext* context, const v1::MigrateRequest* request,
                                    grpc::ServerWriter<v1::MigrationUpdate>* writer) {
   auto plan = planOf(*request);
-  if (!plan) return toStatus(plan.error());
+  if (!plan) return toLocalStatus(plan.error());
   const auto status = services_.hypervisor.find(plan->domain);
   if (!status) {
-    if (status.error().code != ErrorCode::kNotFound) return toStatus(status.error());
-    return toStatus(Error{ErrorCode::kNotFound, "",
+    if (status.error().code != ErrorCode::kNotFound) return toLocalStatus(status.error());
+    return toLocalStatus(Error{ErrorCode::kNotFound, "",
                           "there is no domain " + plan->domain + " on " + services_.config.host.str(),
                           "See virsh list --all for the names on this host."});
   }
@@ -91,14 +91,14 @@ grpc::Status LocalService::Migrate(grpc::ServerContext* context, const v1::Migra
       if (update.record.id == id && update.record.role == Role::kDeparture) queue->push(update);
     });
   });
-  if (!key) return toStatus(key.error());
+  if (!key) return toLocalStatus(key.error());
   const Subscription subscription(services_, *key);
   return stream(*context, *writer, *queue, isFinal);
 }
 
 grpc::Status LocalService::Cancel(grpc::ServerContext*, const v1::CancelRequest* request, v1::CancelReply* reply) {
   const auto id = onLoop(services_.loop, [this, &request] { return coordinator_.cancel(request->id()); });
-  if (!id) return toStatus(id.error());
+  if (!id) return toLocalStatus(id.error());
   reply->set_message(id->str() + " is being rolled back.");
   return grpc::Status::OK;
 }
@@ -119,7 +119,7 @@ grpc::Status LocalService::Watch(grpc::ServerContext* context, const v1::WatchRe
       if (update.record.id == id && update.record.role == role) queue->push(update);
     });
   });
-  if (!key) return toStatus(key.error());
+  if (!key) return toLocalStatus(key.error());
   const Subscription subscription(services_, *key);
   return stream(*context, *writer, *queue,
                 [all](const Update& update) { return !all && isFinished(update.record.outcome); });

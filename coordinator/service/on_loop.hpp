@@ -24,7 +24,7 @@ Result<T> awaitLoop(boost::asio::io_context& loop, std::function<void(std::funct
   try {
     return future.get();
   } catch (const std::future_error&) {
-    return failure(ErrorCode::kUnavailable, "", "the daemon is stopping", "Try again when it is up.");
+    return failure(ErrorCode::kCancelled, "", "the daemon is stopping", "Try again when it is up.");
   }
 }
 

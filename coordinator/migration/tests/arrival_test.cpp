@@ -123,6 +123,14 @@ TEST(Arrival, a_domain_that_resumes_without_the_sources_word_is_not_plugged) {
   EXPECT_FALSE(arrival->world.hasBegun(Step::kPlug));
 }
 
+TEST(Arrival, a_withdrawal_while_it_stages_is_remembered) {
+  const auto arrival = at("Staging");
+  arrival->machine.process(WithdrawRequested());
+  EXPECT_EQ(arrival->machine.phase(), "Staging");
+  arrival->ok(Step::kStage);
+  EXPECT_EQ(arrival->machine.phase(), "Unstaging");
+}
+
 TEST(Arrival, an_attach_is_tried_again_and_degraded_only_after_its_budget) {
   const auto arrival = at("Plugging");
   arrival->fail(Step::kPlug);
