@@ -68,6 +68,8 @@ void makePortable(pugi::xml_node device) {
       device.remove_child(child);
     } else if (name == "driver") {
       keepGuestDriver(child);
+    } else if (name == "rom") {
+      child.remove_attribute("file");  // a path of the host it comes from, and of a partner's choosing
     }
     child = next;
   }
