@@ -28,6 +28,20 @@ TEST_F(BadInput, is_refused_with_a_sentence_and_changes_nothing) {
   expectRefused({"define", "vm1", "--vf", "alias=ua-rdma0,pool=nosuch"}, "nosuch");
   EXPECT_EQ(rdmove("hosta", {"migrate", "vm1", "hostb", "--dry-run"}).status, 0);
 
+  // An alias that is not in the XML, written past rdmove.
+  virsh("hosta", {"metadata", "vm1", "urn:rdmove:domain:1", "--live", "--key", "rdma", "--set",
+                  "<rdma><vf alias='ua-nosuch' pool='fabric' model='roce' continuity='reconnect'/></rdma>"});
+  expectRefused({"migrate", "vm1", "hostb"}, "no device with alias ua-nosuch");
+  EXPECT_EQ(rdmove("hosta", {"define", "vm1", "--vf", "alias=ua-rdma0,pool=fabric"}).status, 0);
+
+  // A domain that is only defined.
+  on("hosta", {"sh", "-c",
+               "virsh -q define /dev/stdin <<X\n<domain type='qemu'><name>vm9</name><memory>65536</memory><os><type>hvm</type></os></domain>\nX"});
+  ASSERT_EQ(state("hosta", "vm9"), "shut off");
+  expectRefused({"migrate", "vm9", "hostb"}, "vm9 is not running (shut off");
+  EXPECT_EQ(state("hosta", "vm9"), "shut off");
+  virsh("hosta", {"undefine", "vm9"});
+
   // The peer's NIC takes the one slot of a small pool; then the pool has no counterpart at all.
   lab({"daemon", "stop", "hostb"});
   on("hostb", {"sed", "-i", "s/^slots = 8/slots = 1/", "/etc/rdmove/rdmoved.toml"});
