@@ -16,7 +16,8 @@ class AgentLimits : public Lab {
 
   /// `count` looks at the agent, a second apart, in one command: the looks themselves are nothing that it sees.
   static std::vector<Figures> look(int count) {
-    const Outcome outcome = guest("vm1", "p=$(pidof rdmove-agent); for i in $(seq " + std::to_string(count) +
+    const Outcome outcome = guest("vm1", "p=$(pidof rdmove-agent); [ -d /proc/$p ] || { echo \"agents: $p\"; exit 1; }; "
+                                             "for i in $(seq " + std::to_string(count) +
                                              "); do [ $i = 1 ] || sleep 1; "
                                              "awk '/^VmRSS:/ {print $2}' /proc/$p/status; "
                                              "awk '{print $14 + $15}' /proc/$p/stat; "
