@@ -1,6 +1,6 @@
-// The conversation with one VM's guest agent. Every call is asynchronous: it returns at once and answers on the
-// loop thread, exactly once (answer, error of the agent, deadline, or link lost for good).
-// A link re-opens its channel and says hello again after a migration; requests are sent again across a hello.
+// The conversation with one VM's guest agent. Every call is asynchronous: it returns at once and answers on
+// the loop thread, exactly once (answer, error of the agent, deadline, or link lost for good). A link
+// re-opens its channel and says hello again after a migration; requests are sent again across a hello.
 #pragma once
 
 #include <chrono>
@@ -39,7 +39,7 @@ struct RestoredDevice {
 struct PrepareOutcome {
   std::vector<Holdout> holdouts;
   int applications = 0;
-  std::vector<Holdout> overridden;  ///< with force: who still holds on, although the guest is prepared
+  std::vector<Holdout> overridden;    ///< with force: who still holds on, although the guest is prepared
   std::chrono::milliseconds took{0};  ///< in the guest's own clock
 };
 
@@ -61,7 +61,8 @@ class AgentLink {
   virtual void restore(const MigrationId&, const std::vector<AgentDevice>&, Milliseconds deadline,
                        Done<RestoreOutcome>) = 0;
   virtual void holdouts(Milliseconds deadline, Done<std::vector<Holdout>>) = 0;
-  /// "status", "counters" or "holdouts": the agent's own JSON object, checked for size and depth, passed on to people.
+  /// "status", "counters" or "holdouts": the agent's own JSON object, checked for size and depth, passed on
+  /// to people.
   virtual void query(const std::string& method, Milliseconds deadline, Done<std::string>) = 0;
   /// The domain is paused: deadlines stand still until it runs again.
   virtual void setPaused(bool) {}
@@ -70,7 +71,8 @@ class AgentLink {
 class AgentLinks {
  public:
   virtual ~AgentLinks() = default;
-  /// One link per domain at a time; kConflict is answered to its first request when another program has the port.
+  /// One link per domain at a time; kConflict is answered to its first request when another program has the
+  /// port.
   virtual std::unique_ptr<AgentLink> open(const DomainUuid&) = 0;
 };
 

@@ -92,7 +92,7 @@ class AgentSession : public std::enable_shared_from_this<AgentSession> {
   std::uint64_t last_id_ = 0;
   std::string hello_id_;
   bool hello_rests_ = false;  ///< nobody answered it, and nobody asked since
-  int hellos_ = 0;  ///< since the channel was opened
+  int hellos_ = 0;            ///< since the channel was opened
 
   std::chrono::milliseconds backoff_;
   std::optional<Clock::time_point> conflict_since_;

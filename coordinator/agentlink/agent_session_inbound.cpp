@@ -139,8 +139,8 @@ void AgentSession::onHelloNotification(const protocol::Payload& params) {
     state_ = State::kGreeting;
     return sayHello();
   }
-  // The agent may have dropped our hello with the session that it saw ending, so it is said again at once: waiting for
-  // hello_again would add a second to the blackout. Bounded, whatever the guest says.
+  // The agent may have dropped our hello with the session that it saw ending, so it is said again at once:
+  // waiting for hello_again would add a second to the blackout. Bounded, whatever the guest says.
   constexpr int kMostHellos = 5;
   if (state_ == State::kGreeting && hellos_ < kMostHellos) sayHello();
 }

@@ -97,7 +97,8 @@ Result<PrepareOutcome> prepareOutcome(const Answer& answer) {
   }
   const auto result = read<protocol::PrepareResult>(answer, attempted);
   if (!result) return tl::unexpected(result.error());
-  return PrepareOutcome{{}, static_cast<int>(result->applications), holdoutsOf(result->holdouts), result->took};
+  return PrepareOutcome{
+      {}, static_cast<int>(result->applications), holdoutsOf(result->holdouts), result->took};
 }
 
 Result<RestoreOutcome> restoreOutcome(const Answer& answer) {

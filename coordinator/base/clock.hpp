@@ -1,5 +1,5 @@
-// Time as the coordinator uses it: a boot clock that decides (leases, durations) and a wall clock for display.
-// Both are handed in, so that tests set them. Any thread.
+// Time as the coordinator uses it: a boot clock that decides (leases, durations) and a wall clock for
+// display. Both are handed in, so that tests set them. Any thread.
 #pragma once
 
 #include <chrono>

@@ -17,10 +17,10 @@ enum class ErrorCode : int {
   kRefused = 3,      ///< understood, possible in general, not allowed now
   kUnavailable = 4,  ///< the other side does not answer; trying again may help
   kTimeout = 5,
-  kConflict = 6,     ///< somebody else has it: a job, a lease, a channel
-  kHoldouts = 7,     ///< processes in the guest hold the device
-  kExhausted = 8,    ///< no free VF, no slot, no room
-  kIncompatible = 9, ///< versions do not fit
+  kConflict = 6,      ///< somebody else has it: a job, a lease, a channel
+  kHoldouts = 7,      ///< processes in the guest hold the device
+  kExhausted = 8,     ///< no free VF, no slot, no room
+  kIncompatible = 9,  ///< versions do not fit
   kCancelled = 10,
 };
 

@@ -40,9 +40,12 @@ std::optional<Model> parseModel(std::string_view text) {
 
 std::string_view toString(Model model) {
   switch (model) {
-    case Model::kSharedPort: return "shared-port";
-    case Model::kVirtualSwitch: return "virtual-switch";
-    case Model::kRoce: return "roce";
+    case Model::kSharedPort:
+      return "shared-port";
+    case Model::kVirtualSwitch:
+      return "virtual-switch";
+    case Model::kRoce:
+      return "roce";
   }
   return "unknown";
 }
@@ -56,9 +59,12 @@ std::optional<Continuity> parseContinuity(std::string_view text) {
 
 std::string_view toString(Continuity continuity) {
   switch (continuity) {
-    case Continuity::kReconnect: return "reconnect";
-    case Continuity::kPark: return "park";
-    case Continuity::kCarry: return "carry";
+    case Continuity::kReconnect:
+      return "reconnect";
+    case Continuity::kPark:
+      return "park";
+    case Continuity::kCarry:
+      return "carry";
   }
   return "unknown";
 }

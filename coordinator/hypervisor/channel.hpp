@@ -1,6 +1,7 @@
 // A byte stream to a virtio-serial port in the guest. Owned by whoever opened it; closing or destroying it
-// never blocks. The listener is called on the hypervisor's thread and must only post; it may be called before the
-// opening call returns, and never after close(). Do not close while holding a lock that the listener takes.
+// never blocks. The listener is called on the hypervisor's thread and must only post; it may be called before
+// the opening call returns, and never after close(). Do not close while holding a lock that the listener
+// takes.
 #pragma once
 
 #include <string>

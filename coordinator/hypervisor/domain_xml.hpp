@@ -1,5 +1,6 @@
 // Reads and rewrites the parts of a libvirt domain XML that rdmove cares for. Pure functions over text
-// (pugixml inside); any thread. Inputs come from libvirt or, on the arrival, from a partner: bounded to 1 MiB.
+// (pugixml inside); any thread. Inputs come from libvirt or, on the arrival, from a partner: bounded to 1
+// MiB.
 #pragma once
 
 #include <optional>
@@ -30,10 +31,12 @@ Result<std::string> portableDevice(const std::string& device_element);
 
 /// A portable element bound to a bridge, or to a VF by PCI address ("0000:3b:00.2"); ready for attach.
 Result<std::string> bindToBridge(const std::string& portable, const std::string& bridge);
-Result<std::string> bindToVf(const std::string& portable, const std::string& pci_address, std::optional<int> vlan);
+Result<std::string> bindToVf(const std::string& portable, const std::string& pci_address,
+                             std::optional<int> vlan);
 
 /// domain_xml with the device of this alias replaced (or added when absent) by `element`.
-Result<std::string> replaceDevice(const std::string& domain_xml, const DeviceAlias& alias, const std::string& element);
+Result<std::string> replaceDevice(const std::string& domain_xml, const DeviceAlias& alias,
+                                  const std::string& element);
 
 /// True when both elements are the same device for the guest: alias, MAC, model and guest PCI address.
 bool sameForGuest(const std::string& element_a, const std::string& element_b);

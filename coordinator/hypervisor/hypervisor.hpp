@@ -58,12 +58,11 @@ struct JobProgress {
   std::chrono::milliseconds elapsed{0};
 };
 
-enum class Lifecycle {
-  kDefined, kUndefined, kStarted, kSuspended, kResumed, kStopped, kShutdown, kCrashed
-};
+enum class Lifecycle { kDefined, kUndefined, kStarted, kSuspended, kResumed, kStopped, kShutdown, kCrashed };
 
-/// detail of a lifecycle event, where it decides something. Anything else is kOther. kMigrated: STARTED and RESUMED on
-/// the destination, SUSPENDED (for the switch) and STOPPED on the source. kMigrating is never sent: libvirt has no such.
+/// detail of a lifecycle event, where it decides something. Anything else is kOther. kMigrated: STARTED and
+/// RESUMED on the destination, SUSPENDED (for the switch) and STOPPED on the source. kMigrating is never
+/// sent: libvirt has no such.
 enum class LifecycleDetail { kOther, kMigrated, kPostcopy, kPostcopyFailed, kFailed, kMigrating };
 
 class HypervisorListener {
@@ -110,7 +109,8 @@ class Hypervisor {
     return failure(ErrorCode::kInternal, "undefine " + uuid.str(), "this hypervisor cannot");
   }
 
-  /// A virtio-serial port of the running domain as a byte stream (channel.hpp). kConflict: somebody has it open.
+  /// A virtio-serial port of the running domain as a byte stream (channel.hpp). kConflict: somebody has it
+  /// open.
   virtual Result<std::unique_ptr<ByteChannel>> openChannel(const DomainUuid&, const std::string& port,
                                                            ChannelListener&) = 0;
 

@@ -10,7 +10,8 @@ namespace rdmove {
 
 class LibvirtEventLoop {
  public:
-  /// Throws when libvirt cannot be initialised, or another loop exists. The process ignores SIGPIPE from then on.
+  /// Throws when libvirt cannot be initialised, or another loop exists. The process ignores SIGPIPE from then
+  /// on.
   LibvirtEventLoop();
   ~LibvirtEventLoop();  ///< what was posted and has not run yet is dropped
   LibvirtEventLoop(const LibvirtEventLoop&) = delete;

@@ -1,5 +1,5 @@
-// The rdmove element of a domain's <metadata>, namespace urn:rdmove:domain:1: which of its devices move, and as
-// whom. Format page: docs/metadata.md. Pure functions, any thread.
+// The rdmove element of a domain's <metadata>, namespace urn:rdmove:domain:1: which of its devices move, and
+// as whom. Format page: docs/metadata.md. Pure functions, any thread.
 #pragma once
 
 #include <string>
@@ -18,7 +18,8 @@ struct DomainDeclaration {
   std::optional<DeviceAlias> standby;  ///< the paravirtual NIC that carries traffic meanwhile
 };
 
-/// `element` is the <rdma> element alone, as virDomainGetMetadata returns it. Names the attribute that is wrong.
+/// `element` is the <rdma> element alone, as virDomainGetMetadata returns it. Names the attribute that is
+/// wrong.
 Result<DomainDeclaration> parseDeclaration(const std::string& element);
 std::string formatDeclaration(const DomainDeclaration& declaration);
 

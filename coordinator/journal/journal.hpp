@@ -1,7 +1,7 @@
-// What this host remembers of its migrations. A step is written before it is done, and again when it is. SQLite behind it
-// (sqlite_journal.hpp opens it); schema and rules in docs/journal.md. Called on the loop thread only. A call
-// that returned success is durable; one that failed changed nothing. Texts longer than 4 KiB (detail, error)
-// are cut.
+// What this host remembers of its migrations. A step is written before it is done, and again when it is.
+// SQLite behind it (sqlite_journal.hpp opens it); schema and rules in docs/journal.md. Called on the loop
+// thread only. A call that returned success is durable; one that failed changed nothing. Texts longer than 4
+// KiB (detail, error) are cut.
 #pragma once
 
 #include <cstdint>
@@ -48,7 +48,8 @@ struct MigrationRecord {
   std::int64_t updated_us = 0;
 };
 
-/// Persisted: do not renumber. kGuest is work of the guest's that has just ended; its detail is how many ms it took there.
+/// Persisted: do not renumber. kGuest is work of the guest's that has just ended; its detail is how many ms
+/// it took there.
 enum class StepMark : int { kIntent = 1, kDone = 2, kFailed = 3, kNote = 4, kGuest = 5 };
 
 struct StepRecord {

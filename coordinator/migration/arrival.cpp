@@ -7,7 +7,9 @@
 namespace rdmove {
 namespace arrival {
 
-void Machine::unconsumed_event(const sc::event_base&) { actions_.unconsumed(phase, "event"); }
+void Machine::unconsumed_event(const sc::event_base&) {
+  actions_.unconsumed(phase, "event");
+}
 
 sc::result Boot::react(const Recover& event) {
   const std::string_view phase = event.phase;
@@ -24,7 +26,9 @@ sc::result Boot::react(const Recover& event) {
   return transit<Plugging>();
 }
 
-sc::result Staging::done() { return withdrawn_ ? transit<Unstaging>() : transit<Reserved>(); }
+sc::result Staging::done() {
+  return withdrawn_ ? transit<Unstaging>() : transit<Reserved>();
+}
 sc::result Staging::react(const WithdrawRequested&) {
   withdrawn_ = true;
   return discard_event();
@@ -35,9 +39,15 @@ sc::result Staging::failed(const Error& error) {
   return transit<Refused>();
 }
 
-sc::result Reserved::react(const IdentityReleased&) { return transit<Awaiting>(); }
-sc::result Reserved::react(const WithdrawRequested&) { return transit<Unstaging>(); }
-sc::result Reserved::react(const LeaseExpired&) { return transit<Unstaging>(); }
+sc::result Reserved::react(const IdentityReleased&) {
+  return transit<Awaiting>();
+}
+sc::result Reserved::react(const WithdrawRequested&) {
+  return transit<Unstaging>();
+}
+sc::result Reserved::react(const LeaseExpired&) {
+  return transit<Unstaging>();
+}
 sc::result Reserved::react(const DomainResumed&) {
   failed_ = true;
   world().degrade(Error{ErrorCode::kRefused, "give the arrived domain its RDMA device",
@@ -46,45 +56,86 @@ sc::result Reserved::react(const DomainResumed&) {
   return discard_event();
 }
 
-Awaiting::Awaiting(my_context ctx) : Phase(ctx) { world().begin(Step::kObserve); }
-sc::result Awaiting::react(const DomainIncoming&) { return transit<Incoming>(); }
-sc::result Awaiting::react(const DomainResumed&) { return transit<Plugging>(); }
-sc::result Awaiting::react(const WithdrawRequested&) { return transit<Unstaging>(); }
-sc::result Awaiting::react(const LeaseExpired&) { return transit<Unstaging>(); }
+Awaiting::Awaiting(my_context ctx) : Phase(ctx) {
+  world().begin(Step::kObserve);
+}
+sc::result Awaiting::react(const DomainIncoming&) {
+  return transit<Incoming>();
+}
+sc::result Awaiting::react(const DomainResumed&) {
+  return transit<Plugging>();
+}
+sc::result Awaiting::react(const WithdrawRequested&) {
+  return transit<Unstaging>();
+}
+sc::result Awaiting::react(const LeaseExpired&) {
+  return transit<Unstaging>();
+}
 
-Incoming::Incoming(my_context ctx) : Phase(ctx) { world().begin(Step::kObserve); }
-sc::result Incoming::react(const DomainResumed&) { return transit<Plugging>(); }
+Incoming::Incoming(my_context ctx) : Phase(ctx) {
+  world().begin(Step::kObserve);
+}
+sc::result Incoming::react(const DomainResumed&) {
+  return transit<Plugging>();
+}
 sc::result Incoming::react(const DomainGone&) {
   failed_ = true;
   return transit<Awaiting>();
 }
-sc::result Incoming::react(const WithdrawRequested&) { return transit<Unstaging>(); }
+sc::result Incoming::react(const WithdrawRequested&) {
+  return transit<Unstaging>();
+}
 
-sc::result Plugging::done() { return transit<RestoringGuest>(); }
-sc::result Plugging::gone() { return transit<Abandoning>(); }
-sc::result RestoringGuest::done() { return transit<Verifying>(); }
-sc::result RestoringGuest::gone() { return transit<Abandoning>(); }
-sc::result Verifying::done() { return transit<Freeing>(); }
-sc::result Verifying::gone() { return transit<Abandoning>(); }
-sc::result Freeing::done() { return transit<Completed>(); }
-sc::result Unstaging::done() { return transit<Withdrawn>(); }
+sc::result Plugging::done() {
+  return transit<RestoringGuest>();
+}
+sc::result Plugging::gone() {
+  return transit<Abandoning>();
+}
+sc::result RestoringGuest::done() {
+  return transit<Verifying>();
+}
+sc::result RestoringGuest::gone() {
+  return transit<Abandoning>();
+}
+sc::result Verifying::done() {
+  return transit<Freeing>();
+}
+sc::result Verifying::gone() {
+  return transit<Abandoning>();
+}
+sc::result Freeing::done() {
+  return transit<Completed>();
+}
+sc::result Unstaging::done() {
+  return transit<Withdrawn>();
+}
 
 Abandoning::Abandoning(my_context ctx) : Working(ctx) {
   world().blame(Error{ErrorCode::kNotFound, "bring the RDMA device back",
-                      "the domain ended on this host before it was whole", "Start it again; its definition is right."});
+                      "the domain ended on this host before it was whole",
+                      "Start it again; its definition is right."});
 }
-sc::result Abandoning::done() { return transit<Withdrawn>(); }
+sc::result Abandoning::done() {
+  return transit<Withdrawn>();
+}
 
 }  // namespace arrival
 
 const char* toString(ArrivalStep step) {
   switch (step) {
-    case ArrivalStep::kStage: return "stage";
-    case ArrivalStep::kObserve: return "observe";
-    case ArrivalStep::kPlug: return "plug";
-    case ArrivalStep::kRestoreGuest: return "restore-guest";
-    case ArrivalStep::kVerify: return "verify";
-    case ArrivalStep::kUnstage: return "unstage";
+    case ArrivalStep::kStage:
+      return "stage";
+    case ArrivalStep::kObserve:
+      return "observe";
+    case ArrivalStep::kPlug:
+      return "plug";
+    case ArrivalStep::kRestoreGuest:
+      return "restore-guest";
+    case ArrivalStep::kVerify:
+      return "verify";
+    case ArrivalStep::kUnstage:
+      return "unstage";
   }
   return "unknown";
 }
@@ -97,15 +148,33 @@ void ArrivalMachine::start(const std::string& phase) {
   machine_->initiate();
   machine_->process_event(arrival::Recover(phase));
 }
-void ArrivalMachine::process(const ArrivalStepSucceeded& event) { machine_->process_event(event); }
-void ArrivalMachine::process(const ArrivalStepFailed& event) { machine_->process_event(event); }
-void ArrivalMachine::process(const DeadlinePassed& event) { machine_->process_event(event); }
-void ArrivalMachine::process(const IdentityReleased& event) { machine_->process_event(event); }
-void ArrivalMachine::process(const DomainIncoming& event) { machine_->process_event(event); }
-void ArrivalMachine::process(const DomainResumed& event) { machine_->process_event(event); }
-void ArrivalMachine::process(const DomainGone& event) { machine_->process_event(event); }
-void ArrivalMachine::process(const WithdrawRequested& event) { machine_->process_event(event); }
-void ArrivalMachine::process(const LeaseExpired& event) { machine_->process_event(event); }
+void ArrivalMachine::process(const ArrivalStepSucceeded& event) {
+  machine_->process_event(event);
+}
+void ArrivalMachine::process(const ArrivalStepFailed& event) {
+  machine_->process_event(event);
+}
+void ArrivalMachine::process(const DeadlinePassed& event) {
+  machine_->process_event(event);
+}
+void ArrivalMachine::process(const IdentityReleased& event) {
+  machine_->process_event(event);
+}
+void ArrivalMachine::process(const DomainIncoming& event) {
+  machine_->process_event(event);
+}
+void ArrivalMachine::process(const DomainResumed& event) {
+  machine_->process_event(event);
+}
+void ArrivalMachine::process(const DomainGone& event) {
+  machine_->process_event(event);
+}
+void ArrivalMachine::process(const WithdrawRequested& event) {
+  machine_->process_event(event);
+}
+void ArrivalMachine::process(const LeaseExpired& event) {
+  machine_->process_event(event);
+}
 
 std::vector<std::string> ArrivalMachine::phases() {
   using namespace arrival;
@@ -114,7 +183,9 @@ std::vector<std::string> ArrivalMachine::phases() {
           Completed::kPhase,      Refused::kPhase,   Withdrawn::kPhase};
 }
 
-std::string ArrivalMachine::phase() const { return machine_->phase; }
+std::string ArrivalMachine::phase() const {
+  return machine_->phase;
+}
 bool ArrivalMachine::arrived() const {
   const std::string_view phase = machine_->phase;
   return phase == arrival::Plugging::kPhase || phase == arrival::RestoringGuest::kPhase ||

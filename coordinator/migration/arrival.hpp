@@ -10,7 +10,8 @@
 
 namespace rdmove {
 
-/// What an arrival can ask for. Every step looks first and then acts, so it may be started again after a crash.
+/// What an arrival can ask for. Every step looks first and then acts, so it may be started again after a
+/// crash.
 enum class ArrivalStep {
   kStage,         ///< VFs picked and leased, and the device elements made that will be attached
   kObserve,       ///< is the domain here, and how? Answered by the events below, not by success

@@ -6,14 +6,17 @@
 
 namespace rdmove {
 
-ArrivalSession::ArrivalSession(Services& services, MigrationRecord record, Plan plan, std::chrono::milliseconds hold)
+ArrivalSession::ArrivalSession(Services& services, MigrationRecord record, Plan plan,
+                               std::chrono::milliseconds hold)
     : Session(services, std::move(record)),
       plan_(std::move(plan)),
       hold_(hold),
       look_again_(services.loop),
       machine_(*this, services.config.timeouts.attach_budget) {}
 
-ArrivalSession::~ArrivalSession() { closing_ = true; }
+ArrivalSession::~ArrivalSession() {
+  closing_ = true;
+}
 
 void ArrivalSession::reserve(Reserved reserved) {
   reserved_ = std::move(reserved);
@@ -38,7 +41,8 @@ Result<void> ArrivalSession::identityReleased() {
     return failure(ErrorCode::kRefused, "take the word for the identity",
                    "the reservation is over (" + machine_.phase() + ")", "Start the migration again.");
   }
-  if (auto written = services_.journal.setFact(record_.id, record_.role, "released", "yes"); !written) return written;
+  if (auto written = services_.journal.setFact(record_.id, record_.role, "released", "yes"); !written)
+    return written;
   machine_.process(IdentityReleased());
   return {};
 }
@@ -139,12 +143,24 @@ Attempt ArrivalSession::begin(Step step) {
     return attempt;
   }
   switch (step) {
-    case Step::kStage: stage(attempt); break;
-    case Step::kObserve: observe(); break;
-    case Step::kPlug: plug(attempt); break;
-    case Step::kRestoreGuest: restoreGuest(attempt); break;
-    case Step::kVerify: verify(attempt); break;
-    case Step::kUnstage: unstage(attempt); break;
+    case Step::kStage:
+      stage(attempt);
+      break;
+    case Step::kObserve:
+      observe();
+      break;
+    case Step::kPlug:
+      plug(attempt);
+      break;
+    case Step::kRestoreGuest:
+      restoreGuest(attempt);
+      break;
+    case Step::kVerify:
+      verify(attempt);
+      break;
+    case Step::kUnstage:
+      unstage(attempt);
+      break;
   }
   return attempt;
 }
@@ -170,7 +186,8 @@ void ArrivalSession::onLifecycle(Lifecycle event, LifecycleDetail detail) {
       }
       break;
     case Lifecycle::kResumed:
-      // With post-copy the first RESUMED says postcopy; an attach before the memory is whole waits for the job lock.
+      // With post-copy the first RESUMED says postcopy; an attach before the memory is whole waits for the
+      // job lock.
       if (detail == LifecycleDetail::kMigrated) machine_.process(DomainResumed());
       break;
     case Lifecycle::kStopped:
@@ -182,10 +199,12 @@ void ArrivalSession::onLifecycle(Lifecycle event, LifecycleDetail detail) {
   }
 }
 
-void ArrivalSession::onReconnected() { observe(); }
+void ArrivalSession::onReconnected() {
+  observe();
+}
 
-/// Events are hints: after a restart, a reconnect, or on entering a waiting state the domain itself is looked at, and
-/// again while what is seen may pass without an event.
+/// Events are hints: after a restart, a reconnect, or on entering a waiting state the domain itself is looked
+/// at, and again while what is seen may pass without an event.
 void ArrivalSession::observe() {
   offload<DomainStatus>(
       [this, uuid = plan_.uuid]() -> Result<DomainStatus> {
@@ -194,7 +213,8 @@ void ArrivalSession::observe() {
         return status;
       },
       [this, asked_in = machine_.phase()](Result<DomainStatus> status) {
-        if (machine_.ended() || superseded_ || machine_.phase() != asked_in) return;  // older than what we know
+        if (machine_.ended() || superseded_ || machine_.phase() != asked_in)
+          return;  // older than what we know
         const bool waiting = asked_in == "Awaiting" || asked_in == "Incoming";
         if (!status) return waiting ? observeAgain() : void();
         if (status->state == DomainState::kAbsent || status->state == DomainState::kShutOff) {
@@ -202,7 +222,8 @@ void ArrivalSession::observe() {
         } else if (status->state == DomainState::kRunning && !status->migration_job) {
           machine_.process(DomainResumed());
         } else if (status->state == DomainState::kRunning) {
-          if (waiting) observeAgain();  // resumed, and libvirt's job is just ending: no event may come any more
+          if (waiting)
+            observeAgain();  // resumed, and libvirt's job is just ending: no event may come any more
         } else if (asked_in == "Awaiting") {
           machine_.process(DomainIncoming());
         }
@@ -231,7 +252,8 @@ Result<WithdrawAnswer> runsHere(Hypervisor& hypervisor, const DomainUuid& uuid) 
   if (status->state == DomainState::kAbsent || status->state == DomainState::kShutOff) {
     return WithdrawAnswer{false, status->state_text};
   }
-  if (status->state == DomainState::kRunning || !status->migration_job) return WithdrawAnswer{true, status->state_text};
+  if (status->state == DomainState::kRunning || !status->migration_job)
+    return WithdrawAnswer{true, status->state_text};
   return failure(ErrorCode::kUnavailable, "say who runs " + status->name,
                  "it is still coming in here (" + status->state_text + ")");
 }

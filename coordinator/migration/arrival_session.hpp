@@ -1,5 +1,5 @@
-// One arrival: the machine and what it works with. Created when a partner reserves, or from the journal after a
-// restart; it needs nothing of the source once the identity is released. Loop thread only.
+// One arrival: the machine and what it works with. Created when a partner reserves, or from the journal after
+// a restart; it needs nothing of the source once the identity is released. Loop thread only.
 #pragma once
 
 #include <optional>
@@ -10,7 +10,8 @@
 
 namespace rdmove {
 
-/// Libvirt's word on whether the domain is on this host; kUnavailable while it comes in or libvirt does not answer.
+/// Libvirt's word on whether the domain is on this host; kUnavailable while it comes in or libvirt does not
+/// answer.
 Result<WithdrawAnswer> runsHere(Hypervisor& hypervisor, const DomainUuid& uuid);
 
 class ArrivalSession : public Session, private ArrivalActions {

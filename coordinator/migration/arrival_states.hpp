@@ -90,8 +90,9 @@ class Phase : public sc::state<Self, Machine> {
 template <class Self, Step kStep>
 class Working : public Phase<Self> {
  public:
-  using reactions = mpl::list<sc::custom_reaction<ArrivalStepSucceeded>, sc::custom_reaction<ArrivalStepFailed>,
-                              sc::custom_reaction<DeadlinePassed>, sc::custom_reaction<DomainGone>>;
+  using reactions =
+      mpl::list<sc::custom_reaction<ArrivalStepSucceeded>, sc::custom_reaction<ArrivalStepFailed>,
+                sc::custom_reaction<DeadlinePassed>, sc::custom_reaction<DomainGone>>;
   explicit Working(typename Phase<Self>::my_context ctx) : Phase<Self>(ctx) { again(); }
 
   sc::result react(const ArrivalStepSucceeded& event) {
@@ -134,8 +135,8 @@ class Working : public Phase<Self> {
 /// A withdrawal that comes while it works is remembered: the source may have lost patience with us.
 struct Staging : Working<Staging, Step::kStage> {
   static constexpr const char* kPhase = "Staging";
-  using reactions = mpl::list<sc::custom_reaction<ArrivalStepSucceeded>, sc::custom_reaction<ArrivalStepFailed>,
-                              sc::custom_reaction<WithdrawRequested>>;
+  using reactions = mpl::list<sc::custom_reaction<ArrivalStepSucceeded>,
+                              sc::custom_reaction<ArrivalStepFailed>, sc::custom_reaction<WithdrawRequested>>;
   using Working::react;
   using Working::Working;
   sc::result react(const WithdrawRequested&);

@@ -17,8 +17,8 @@ namespace {
 
 /// A metadata without a MAC means the device's own, which the source read; all else must be what it says.
 bool sameIdentity(const Identity& shown, const Identity& told) {
-  return (!shown.mac || shown.mac == told.mac) && shown.vlan == told.vlan && shown.node_guid == told.node_guid &&
-         shown.port_guid == told.port_guid;
+  return (!shown.mac || shown.mac == told.mac) && shown.vlan == told.vlan &&
+         shown.node_guid == told.node_guid && shown.port_guid == told.port_guid;
 }
 
 }  // namespace
@@ -26,7 +26,8 @@ bool sameIdentity(const Identity& shown, const Identity& told) {
 void ArrivalSession::stage(Attempt attempt) {
   offload<HostVfs>(
       [this, uuid = plan_.uuid, name = plan_.domain]() -> Result<HostVfs> {
-        if (const auto here = services_.hypervisor.find(uuid.str()); here && here->state != DomainState::kShutOff) {
+        if (const auto here = services_.hypervisor.find(uuid.str());
+            here && here->state != DomainState::kShutOff) {
           return failure(ErrorCode::kConflict, "reserve for " + name,
                          "it exists on this host already (" + here->state_text + ")");
         }
@@ -53,10 +54,11 @@ void ArrivalSession::lease(Attempt attempt, HostVfs vfs) {
     const VfDeclaration& wanted = moving.declaration;
     const auto free = freeVfs(vfs.all, wanted.pool, vfs.taken);
     if (free.empty()) {
-      return answer(Step::kStage, attempt,
-                    failure(ErrorCode::kExhausted, "reserve a VF for " + plan_.domain,
-                            "pool " + wanted.pool.str() + " of " + services_.config.host.str() + " has no free VF",
-                            "See rdmove vf list there."));
+      return answer(
+          Step::kStage, attempt,
+          failure(ErrorCode::kExhausted, "reserve a VF for " + plan_.domain,
+                  "pool " + wanted.pool.str() + " of " + services_.config.host.str() + " has no free VF",
+                  "See rdmove vf list there."));
     }
     const VfName vf = free.front().name;
     vfs.taken.insert(vf);
@@ -91,7 +93,8 @@ void ArrivalSession::bindLeases(Attempt attempt) {
           return answer(Step::kStage, attempt, tl::unexpected(bound.error()));
         }
         leases_ = *bound;
-        if (auto kept = services_.journal.setFact(record_.id, record_.role, "leases", leasesToJson(leases_)); !kept) {
+        if (auto kept = services_.journal.setFact(record_.id, record_.role, "leases", leasesToJson(leases_));
+            !kept) {
           (void)services_.journal.freeLeases(record_.id);
           return answer(Step::kStage, attempt, kept);
         }
@@ -105,14 +108,16 @@ void ArrivalSession::bindLeases(Attempt attempt) {
       });
 }
 
-/// The partner's word is not enough for an identity: the domain that arrived must declare it in its own metadata.
+/// The partner's word is not enough for an identity: the domain that arrived must declare it in its own
+/// metadata.
 void ArrivalSession::plug(Attempt attempt) {
   agent_ = services_.agents.link(plan_.uuid);  // opens the channel while the device is attached
   offload<void>(
       [this, plan = plan_, leases = leases_]() -> Result<void> {
         const auto element = services_.hypervisor.metadata(plan.uuid, XmlKind::kLive);
         if (!element) return tl::unexpected(element.error());
-        const auto declared = *element ? parseDeclaration(**element) : Result<DomainDeclaration>(DomainDeclaration{});
+        const auto declared =
+            *element ? parseDeclaration(**element) : Result<DomainDeclaration>(DomainDeclaration{});
         if (!declared) return tl::unexpected(declared.error());
         for (std::size_t i = 0; i < leases.size(); ++i) {
           const VfDeclaration& told = plan.vfs[i].declaration;
@@ -125,7 +130,8 @@ void ArrivalSession::plug(Attempt attempt) {
                            "the arrived domain's metadata does not show the identity that its source named",
                            "Compare virsh dumpxml with rdmove show on the source.");
           }
-          if (auto attached = services_.hypervisor.attach(plan.uuid, leases[i].device_xml); !attached) return attached;
+          if (auto attached = services_.hypervisor.attach(plan.uuid, leases[i].device_xml); !attached)
+            return attached;
         }
         return {};
       },
@@ -146,8 +152,8 @@ void ArrivalSession::restoreGuest(Attempt attempt) {
                     if (!result) return answer(Step::kRestoreGuest, attempt, tl::unexpected(result.error()));
                     guestDid("Taking up", result->took);
                     for (const RestoredDevice& device : result->devices) {
-                      note(fmt::format("the guest has {} back as {} on {}: {}", device.alias.str(), device.rdma,
-                                       device.netdev, fmt::join(device.addresses, ", ")));
+                      note(fmt::format("the guest has {} back as {} on {}: {}", device.alias.str(),
+                                       device.rdma, device.netdev, fmt::join(device.addresses, ", ")));
                     }
                     answer(Step::kRestoreGuest, attempt, {});
                   });

@@ -6,13 +6,16 @@
 
 namespace rdmove {
 
-DepartureSession::DepartureSession(Services& services, Examiner& examiner, MigrationRecord record, Plan request)
+DepartureSession::DepartureSession(Services& services, Examiner& examiner, MigrationRecord record,
+                                   Plan request)
     : Session(services, std::move(record)),
       examiner_(examiner),
       plan_(std::move(request)),
       machine_(*this, DepartureTimes{services.config.timeouts.unplug, plan_.options.timeout}) {}
 
-DepartureSession::~DepartureSession() { closing_ = true; }
+DepartureSession::~DepartureSession() {
+  closing_ = true;
+}
 
 void DepartureSession::start(const std::string& phase, const std::vector<FactRecord>& facts) {
   bool cancelled = false;
@@ -36,7 +39,8 @@ void DepartureSession::start(const std::string& phase, const std::vector<FactRec
   if (!phase.empty()) {
     note("the daemon was started anew; going on from " + phase);
     if (phase == "Preflight" || phase == "Reserving" || phase == "Preparing") {
-      keepBlame(Error{ErrorCode::kCancelled, "finish the migration", "the daemon was restarted in " + phase, "Start it again."});
+      keepBlame(Error{ErrorCode::kCancelled, "finish the migration", "the daemon was restarted in " + phase,
+                      "Start it again."});
     }
     if (!leases_.empty()) follow();
   }
@@ -59,8 +63,11 @@ void DepartureSession::leave(const char* phase, bool failed) {
 void DepartureSession::conclude(Outcome outcome) {
   std::string aliases;
   for (const MovingVf& vf : plan_.vfs) aliases += (aliases.empty() ? "" : ", ") + vf.declaration.alias.str();
-  const std::string whole = plan_.domain + " runs on " + plan_.destination.str() + "; " + aliases + " is back.";
-  finish(outcome, ended_there_.empty() ? whole : plan_.domain + " moved to " + plan_.destination.str() + "; " + ended_there_);
+  const std::string whole =
+      plan_.domain + " runs on " + plan_.destination.str() + "; " + aliases + " is back.";
+  finish(outcome, ended_there_.empty()
+                      ? whole
+                      : plan_.domain + " moved to " + plan_.destination.str() + "; " + ended_there_);
   // Off the machine's own stack: links and streams may call back while they close.
   later([this] {
     following_.reset();
@@ -74,7 +81,9 @@ void DepartureSession::unconsumed(const char* state, const char*) {
   spdlog::debug("migration={} phase={} an event had nothing to do here", record_.id.str(), state);
 }
 
-void DepartureSession::timerPassed(TimerId timer) { machine_.process(DeadlinePassed(timer)); }
+void DepartureSession::timerPassed(TimerId timer) {
+  machine_.process(DeadlinePassed(timer));
+}
 
 Attempt DepartureSession::begin(Step step) {
   const Attempt attempt{++last_attempt_};
@@ -89,21 +98,51 @@ Attempt DepartureSession::begin(Step step) {
     return attempt;
   }
   switch (step) {
-    case Step::kExamine: examine(attempt); break;
-    case Step::kReserve: reserve(attempt); break;
-    case Step::kPrepareGuest: prepareGuest(attempt); break;
-    case Step::kUnplug: unplug(attempt); break;
-    case Step::kTakeIdentity: takeIdentity(attempt); break;
-    case Step::kAnnounceRelease: announceRelease(attempt); break;
-    case Step::kTransfer: transfer(attempt); break;
-    case Step::kAbortTransfer: abortTransfer(attempt); break;
-    case Step::kSettle: settle(attempt); break;
-    case Step::kAwaitArrival: awaitArrival(attempt); break;
-    case Step::kReturnVf: returnVf(attempt); break;
-    case Step::kNameHoldouts: nameHoldouts(); break;
-    case Step::kReplug: replug(attempt); break;
-    case Step::kRestoreGuest: restoreGuest(attempt); break;
-    case Step::kWithdraw: withdraw(attempt); break;
+    case Step::kExamine:
+      examine(attempt);
+      break;
+    case Step::kReserve:
+      reserve(attempt);
+      break;
+    case Step::kPrepareGuest:
+      prepareGuest(attempt);
+      break;
+    case Step::kUnplug:
+      unplug(attempt);
+      break;
+    case Step::kTakeIdentity:
+      takeIdentity(attempt);
+      break;
+    case Step::kAnnounceRelease:
+      announceRelease(attempt);
+      break;
+    case Step::kTransfer:
+      transfer(attempt);
+      break;
+    case Step::kAbortTransfer:
+      abortTransfer(attempt);
+      break;
+    case Step::kSettle:
+      settle(attempt);
+      break;
+    case Step::kAwaitArrival:
+      awaitArrival(attempt);
+      break;
+    case Step::kReturnVf:
+      returnVf(attempt);
+      break;
+    case Step::kNameHoldouts:
+      nameHoldouts();
+      break;
+    case Step::kReplug:
+      replug(attempt);
+      break;
+    case Step::kRestoreGuest:
+      restoreGuest(attempt);
+      break;
+    case Step::kWithdraw:
+      withdraw(attempt);
+      break;
   }
   return attempt;
 }
@@ -117,7 +156,8 @@ void DepartureSession::answer(Step step, Attempt attempt, Result<void> result) {
 }
 
 void DepartureSession::inWorker(Step step, Attempt attempt, std::function<Result<void>()> work) {
-  offload<void>(std::move(work), [this, step, attempt](Result<void> result) { answer(step, attempt, result); });
+  offload<void>(std::move(work),
+                [this, step, attempt](Result<void> result) { answer(step, attempt, result); });
 }
 
 void DepartureSession::remember(const std::string& name, const std::string& value) {
@@ -159,24 +199,27 @@ void DepartureSession::onLifecycle(Lifecycle event, LifecycleDetail detail) {
     note("libvirt says that the domain has left");
     if (adopting_) transferEnded({});
   }
-  // libvirt resumes a source that lost its destination at the switch, though the destination may run. Paused first,
-  // asked then: the guest must never run twice.
+  // libvirt resumes a source that lost its destination at the switch, though the destination may run. Paused
+  // first, asked then: the guest must never run twice.
   if (event == Lifecycle::kResumed && switched_ && !ended()) {
-    offload<void>([this, uuid = plan_.uuid] { return services_.hypervisor.suspend(uuid); },
-                  [this](Result<void> paused) {
-                    if (paused && !switched_) {  // settled meanwhile: it runs here, and this pause came late
-                      return offload<void>([this, uuid = plan_.uuid] { return services_.hypervisor.resume(uuid); },
-                                           [](Result<void>) {});
-                    }
-                    note(paused ? "resumed here after the switch had begun: paused until it is known who runs it"
-                                : "cannot pause what may be a second copy: " + paused.error().sentence());
-                  });
+    offload<void>(
+        [this, uuid = plan_.uuid] { return services_.hypervisor.suspend(uuid); },
+        [this](Result<void> paused) {
+          if (paused && !switched_) {  // settled meanwhile: it runs here, and this pause came late
+            return offload<void>([this, uuid = plan_.uuid] { return services_.hypervisor.resume(uuid); },
+                                 [](Result<void>) {});
+          }
+          note(paused ? "resumed here after the switch had begun: paused until it is known who runs it"
+                      : "cannot pause what may be a second copy: " + paused.error().sentence());
+        });
   }
-  if ((event == Lifecycle::kStopped && detail != LifecycleDetail::kMigrated) || event == Lifecycle::kCrashed) {
+  if ((event == Lifecycle::kStopped && detail != LifecycleDetail::kMigrated) ||
+      event == Lifecycle::kCrashed) {
     lookWhetherRemoved();  // a domain that ends takes its devices with it
   }
   // RESUMED after a cancelled job, STOPPED or a crash while a job is adopted: the state tells which.
-  if (adopting_ && (event == Lifecycle::kResumed || event == Lifecycle::kStopped || event == Lifecycle::kCrashed)) {
+  if (adopting_ &&
+      (event == Lifecycle::kResumed || event == Lifecycle::kStopped || event == Lifecycle::kCrashed)) {
     adoptTransfer();
   }
 }

@@ -1,7 +1,7 @@
-// One departure: the machine and what it works with. Created by the coordinator for a new migration, or from the
-// journal after a restart. Loop thread only.
-// Files: departure_session.cpp (dispatch, events), departure_steps.cpp (host, guest and partner steps),
-// departure_transfer.cpp (libvirt's migration, and who runs the domain when it failed).
+// One departure: the machine and what it works with. Created by the coordinator for a new migration, or from
+// the journal after a restart. Loop thread only. Files: departure_session.cpp (dispatch, events),
+// departure_steps.cpp (host, guest and partner steps), departure_transfer.cpp (libvirt's migration, and who
+// runs the domain when it failed).
 #pragma once
 
 #include <optional>
@@ -88,27 +88,28 @@ class DepartureSession : public Session, private DepartureActions {
   Plan plan_;
   std::vector<LeasedVf> leases_;
   std::map<DeviceAlias, VfName> source_vfs_;
-  std::set<DeviceAlias> leaving_;           ///< asked to leave, not yet proven gone
+  std::set<DeviceAlias> leaving_;  ///< asked to leave, not yet proven gone
   std::optional<Attempt> unplug_attempt_;
   std::optional<Attempt> transfer_attempt_;
   std::optional<Attempt> arrival_attempt_;
-  bool transfer_started_ = false;           ///< journaled before the call: libvirt may be migrating
-  bool transfer_running_ = false;           ///< our own call has not returned
+  bool transfer_started_ = false;  ///< journaled before the call: libvirt may be migrating
+  bool transfer_running_ = false;  ///< our own call has not returned
   bool transfer_over_ = false;
   bool adopting_ = false;
-  bool switched_ = false;                   ///< libvirt paused the domain here for the switch, and nobody has said since
-                                            ///< that it does not run at the destination
-  bool canceled_before_ = false;            ///< an earlier job had been canceled at its switch: no sign for this one
+  bool switched_ = false;  ///< libvirt paused the domain here for the switch, and nobody has said since
+                           ///< that it does not run at the destination
+  bool canceled_before_ = false;  ///< an earlier job had been canceled at its switch: no sign for this one
   bool postcopy_asked_ = false;
-  bool abort_wanted_ = false;               ///< asked of libvirt at each tick until the job has ended
+  bool abort_wanted_ = false;  ///< asked of libvirt at each tick until the job has ended
   bool told_adoption_ = false;
-  bool domain_ended_ = false;               ///< shut off or gone on this host, by itself: nothing to plug or restore
-  std::string ended_there_;                 ///< why the arrival ended otherwise than completed
+  bool domain_ended_ = false;  ///< shut off or gone on this host, by itself: nothing to plug or restore
+  std::string ended_there_;    ///< why the arrival ended otherwise than completed
   std::chrono::nanoseconds partner_heard_{0};
   std::optional<ArrivalReport> report_;
   std::unique_ptr<Following> following_;
   std::unique_ptr<boost::asio::steady_timer> follow_again_;
   std::unique_ptr<boost::asio::steady_timer> progress_timer_;
+  std::unique_ptr<boost::asio::steady_timer> ask_again_;  ///< for holdouts that could not be named yet
   std::shared_ptr<AgentLink> agent_;
   std::uint64_t last_attempt_ = 0;
   bool closing_ = false;

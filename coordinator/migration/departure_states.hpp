@@ -3,14 +3,14 @@
 //   Boot                       chooses by the journaled phase
 //   Preflight                plan, or the reasons why not                     -> Reserving | Refusing
 //   Reserving                a lease at the partner                           -> Preparing | Refusing
-//   Preparing                the guest lets go                                -> Unplugging | RestoringGuest | Unpreparing
-//   Unplugging               the device leaves                                -> TakingIdentity | Replugging | UnplugStuck
-//   UnplugStuck              asked and not gone: Degraded, waits              -> Replugging
-//   TakingIdentity           off the source's VF, read back                   -> AnnouncingRelease | Replugging
-//   AnnouncingRelease        the partner knows, durably                       -> Transferring | Replugging
-//   Transferring             libvirt's migration                              -> Handover | Settling
-//   Settling                 it failed: who runs the domain?                  -> Replugging | Handover (retried)
-//   Handover                 past the point of no return: the arrival's turn  -> Releasing
+//   Preparing                the guest lets go                                -> Unplugging | RestoringGuest
+//   | Unpreparing Unplugging               the device leaves                                -> TakingIdentity
+//   | Replugging | UnplugStuck UnplugStuck              asked and not gone: Degraded, waits              ->
+//   Replugging TakingIdentity           off the source's VF, read back                   -> AnnouncingRelease
+//   | Replugging AnnouncingRelease        the partner knows, durably                       -> Transferring |
+//   Replugging Transferring             libvirt's migration                              -> Handover |
+//   Settling Settling                 it failed: who runs the domain?                  -> Replugging |
+//   Handover (retried) Handover                 past the point of no return: the arrival's turn  -> Releasing
 //   Releasing                the VFs that were left go to their pool          -> Completed
 //   Unpreparing              rollback: prepare was not answered, nothing left       -> Withdrawing
 //   Replugging               rollback: the VF is attached again               -> RestoringGuest (retried)
@@ -54,9 +54,9 @@ class Machine : public sc::state_machine<Machine, Boot> {
 };
 
 /// Reaction table of a state that works on one step.
-using WorkReactions = mpl::list<sc::custom_reaction<DepartureStepSucceeded>, sc::custom_reaction<DepartureStepFailed>,
-                                sc::custom_reaction<DeadlinePassed>, sc::custom_reaction<CancelRequested>,
-                                sc::custom_reaction<DomainArrived>>;
+using WorkReactions = mpl::list<sc::custom_reaction<DepartureStepSucceeded>,
+                                sc::custom_reaction<DepartureStepFailed>, sc::custom_reaction<DeadlinePassed>,
+                                sc::custom_reaction<CancelRequested>, sc::custom_reaction<DomainArrived>>;
 
 /// Base of all states: journals the phase on entry, starts the step, and sorts its answers from late ones.
 /// A state overrides what it cares for; what it does not is dropped.
@@ -124,7 +124,8 @@ class Work : public sc::state<Self, Machine> {
   TimerId timer_{};
 };
 
-/// A step that must succeed in the end: started again after a growing wait, Degraded when ten seconds have gone by.
+/// A step that must succeed in the end: started again after a growing wait, Degraded when ten seconds have
+/// gone by.
 template <class Self, Step kStep>
 class Retried : public Work<Self, kStep> {
  public:
@@ -249,8 +250,9 @@ struct Releasing : Retried<Releasing, Step::kReturnVf> {
   sc::result done();
 };
 
-/// The agent did not answer to prepare, and nothing was unplugged: one try to have it take things up again. It ends
-/// RolledBack either way, since the VM has its device; the error says if the guest could not be asked.
+/// The agent did not answer to prepare, and nothing was unplugged: one try to have it take things up again.
+/// It ends RolledBack either way, since the VM has its device; the error says if the guest could not be
+/// asked.
 struct Unpreparing : Work<Unpreparing, Step::kRestoreGuest> {
   static constexpr const char* kPhase = "Unpreparing";
   using Work::Work;

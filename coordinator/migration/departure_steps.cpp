@@ -12,7 +12,8 @@ namespace {
 std::string describe(const std::vector<Holdout>& holdouts) {
   std::string text;
   for (const Holdout& holdout : holdouts) {
-    text += fmt::format("{}pid {} ({}) holds {}", text.empty() ? "" : ", ", holdout.pid, holdout.name, holdout.device);
+    text += fmt::format("{}pid {} ({}) holds {}", text.empty() ? "" : ", ", holdout.pid, holdout.name,
+                        holdout.device);
   }
   return text;
 }
@@ -90,21 +91,22 @@ void DepartureSession::reserve(Attempt attempt) {
 }
 
 void DepartureSession::prepareGuest(Attempt attempt) {
-  agent()->prepare(record_.id, agentDevices(), plan_.options.prepare_deadline, plan_.options.force,
-                   [this, weak = weak_from_this(), attempt](Result<PrepareOutcome> result) {
-                     const auto self = weak.lock();
-                     if (!self) return;
-                     if (!result) return answer(Step::kPrepareGuest, attempt, tl::unexpected(result.error()));
-                     if (!result->holdouts.empty()) {
-                       return answer(Step::kPrepareGuest, attempt,
-                                     failure(ErrorCode::kHoldouts, "prepare " + plan_.domain,
-                                             describe(result->holdouts) + " and does not let go",
-                                             "End it, or let it register with the guest agent; --force goes on anyway."));
-                     }
-                     note(fmt::format("{} applications let go", result->applications));
-                     guestDid("Letting go", result->took);
-                     answer(Step::kPrepareGuest, attempt, {});
-                   });
+  agent()->prepare(
+      record_.id, agentDevices(), plan_.options.prepare_deadline, plan_.options.force,
+      [this, weak = weak_from_this(), attempt](Result<PrepareOutcome> result) {
+        const auto self = weak.lock();
+        if (!self) return;
+        if (!result) return answer(Step::kPrepareGuest, attempt, tl::unexpected(result.error()));
+        if (!result->holdouts.empty()) {
+          return answer(Step::kPrepareGuest, attempt,
+                        failure(ErrorCode::kHoldouts, "prepare " + plan_.domain,
+                                describe(result->holdouts) + " and does not let go",
+                                "End it, or let it register with the guest agent; --force goes on anyway."));
+        }
+        note(fmt::format("{} applications let go", result->applications));
+        guestDid("Letting go", result->took);
+        answer(Step::kPrepareGuest, attempt, {});
+      });
 }
 
 void DepartureSession::unplug(Attempt attempt) {
@@ -119,7 +121,8 @@ void DepartureSession::unplug(Attempt attempt) {
           if (asked || asked.error().code == ErrorCode::kNotFound) continue;  // or gone already
           Error error = asked.error();
           // One that was asked before it may be leaving: not a plain refusal any more.
-          if (&vf != &plan.vfs.front() && error.code == ErrorCode::kRefused) error.code = ErrorCode::kInternal;
+          if (&vf != &plan.vfs.front() && error.code == ErrorCode::kRefused)
+            error.code = ErrorCode::kInternal;
           return tl::unexpected(error);
         }
         return {};
@@ -145,27 +148,27 @@ void DepartureSession::onDeviceRemovalFailed(const DeviceAlias& alias) {
   unplug_attempt_.reset();
   // With several devices the others may still leave: then it is not settled by this one's refusal.
   const ErrorCode code = plan_.vfs.size() == 1 ? ErrorCode::kRefused : ErrorCode::kUnavailable;
-  answer(Step::kUnplug, attempt,
-         failure(code, "unplug " + alias.str() + " from " + plan_.domain,
-                 "the guest refused to give the device up", "Look at the guest's kernel log, then try again."));
+  answer(
+      Step::kUnplug, attempt,
+      failure(code, "unplug " + alias.str() + " from " + plan_.domain,
+              "the guest refused to give the device up", "Look at the guest's kernel log, then try again."));
 }
 
 void DepartureSession::lookWhetherRemoved() {
   if (!unplug_attempt_) return;
-  offload<std::vector<MovingVf>>(
-      [this, plan = plan_] { return missing(services_.hypervisor, plan); },
-      [this, attempt = *unplug_attempt_](Result<std::vector<MovingVf>> gone) {
-        if (unplug_attempt_ != attempt) return;
-        if (!gone && gone.error().code == ErrorCode::kNotFound) {
-          unplug_attempt_.reset();
-          return answer(Step::kUnplug, attempt, tl::unexpected(gone.error()));
-        }
-        if (!gone) return;  // the next event or reconnect asks again
-        for (const MovingVf& vf : *gone) leaving_.erase(vf.declaration.alias);
-        if (!leaving_.empty()) return;
-        unplug_attempt_.reset();
-        answer(Step::kUnplug, attempt, {});
-      });
+  offload<std::vector<MovingVf>>([this, plan = plan_] { return missing(services_.hypervisor, plan); },
+                                 [this, attempt = *unplug_attempt_](Result<std::vector<MovingVf>> gone) {
+                                   if (unplug_attempt_ != attempt) return;
+                                   if (!gone && gone.error().code == ErrorCode::kNotFound) {
+                                     unplug_attempt_.reset();
+                                     return answer(Step::kUnplug, attempt, tl::unexpected(gone.error()));
+                                   }
+                                   if (!gone) return;  // the next event or reconnect asks again
+                                   for (const MovingVf& vf : *gone) leaving_.erase(vf.declaration.alias);
+                                   if (!leaving_.empty()) return;
+                                   unplug_attempt_.reset();
+                                   answer(Step::kUnplug, attempt, {});
+                                 });
 }
 
 void DepartureSession::takeIdentity(Attempt attempt) {
@@ -173,7 +176,8 @@ void DepartureSession::takeIdentity(Attempt attempt) {
     for (const MovingVf& vf : plan.vfs) {
       const auto where = vfs.find(vf.declaration.alias);
       if (where == vfs.end()) continue;
-      if (auto taken = services_.fabric.takeIdentity(where->second, vf.declaration.identity); !taken) return taken;
+      if (auto taken = services_.fabric.takeIdentity(where->second, vf.declaration.identity); !taken)
+        return taken;
     }
     return {};
   });
@@ -231,7 +235,8 @@ void DepartureSession::restoreGuest(Attempt attempt) {
                      offload<void>([this, plan = plan_] { return stillHere(services_.hypervisor, plan); },
                                    [this, attempt, error = result.error()](Result<void> here) {
                                      domain_ended_ = !here && here.error().code == ErrorCode::kNotFound;
-                                     if (!domain_ended_) return answer(Step::kRestoreGuest, attempt, tl::unexpected(error));
+                                     if (!domain_ended_)
+                                       return answer(Step::kRestoreGuest, attempt, tl::unexpected(error));
                                      keepBlame(here.error());
                                      answer(Step::kRestoreGuest, attempt, {});
                                    });
@@ -239,16 +244,26 @@ void DepartureSession::restoreGuest(Attempt attempt) {
 }
 
 void DepartureSession::nameHoldouts() {
-  agent()->holdouts(services_.config.timeouts.agent, [this, weak = weak_from_this()](
-                                                         Result<std::vector<Holdout>> result) {
-    const auto self = weak.lock();
-    if (!self || !result || result->empty() || record_.outcome != Outcome::kDegraded) return;
-    const Error named{ErrorCode::kHoldouts, "take the RDMA device out of " + plan_.domain,
-                      describe(*result) + " and does not let go",
-                      "End it in the guest; the rest happens by itself."};
-    blame_ = named.sentence();
-    sayDegraded(named);
-  });
+  agent()->holdouts(
+      services_.config.timeouts.agent, [this, weak = weak_from_this()](Result<std::vector<Holdout>> result) {
+        const auto self = weak.lock();
+        if (!self || record_.phase != "UnplugStuck") return;
+        if (!result || result->empty()) {
+          // Who holds on may show only when the kernel has come to the point where it waits; no event tells
+          // of that.
+          constexpr std::chrono::milliseconds kAskAgain{2000};
+          ask_again_ = std::make_unique<boost::asio::steady_timer>(services_.loop, kAskAgain);
+          return ask_again_->async_wait([this, weak](const boost::system::error_code& cancelled) {
+            const auto again = weak.lock();
+            if (!cancelled && again && record_.phase == "UnplugStuck") nameHoldouts();
+          });
+        }
+        const Error named{ErrorCode::kHoldouts, "take the RDMA device out of " + plan_.domain,
+                          describe(*result) + " and does not let go",
+                          "End it in the guest; the rest happens by itself."};
+        blame_ = named.sentence();
+        sayDegraded(named);
+      });
 }
 
 void DepartureSession::withdraw(Attempt attempt) {

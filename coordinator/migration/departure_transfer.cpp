@@ -11,8 +11,9 @@ namespace {
 constexpr std::chrono::milliseconds kProgressInterval{1000};
 constexpr std::chrono::milliseconds kFollowAgain{500};
 
-/// The definition for the destination: ours, each moving device bound to the VF that the partner leased. Left to itself
-/// libvirt would define it there with this host's VF, and the next cold start would look for a device that is not there.
+/// The definition for the destination: ours, each moving device bound to the VF that the partner leased. Left
+/// to itself libvirt would define it there with this host's VF, and the next cold start would look for a
+/// device that is not there.
 Result<std::optional<std::string>> persistXml(Hypervisor& hypervisor, const Plan& plan,
                                               const std::vector<LeasedVf>& leases) {
   if (!plan.persistent) return std::optional<std::string>();
@@ -34,7 +35,8 @@ void DepartureSession::transfer(Attempt attempt) {
   agent_.reset();  // the port goes with the domain
   if (transfer_started_) return adoptTransfer();
   transfer_started_ = true;
-  if (auto written = services_.journal.setFact(record_.id, record_.role, "transfer-started", "yes"); !written) {
+  if (auto written = services_.journal.setFact(record_.id, record_.role, "transfer-started", "yes");
+      !written) {
     return later([this, written] { transferEnded(written); });
   }
   startTransfer();
@@ -58,7 +60,8 @@ void DepartureSession::startTransfer() {
         request.domain = plan.uuid;
         request.destination_uri = partner.libvirt_uri;
         request.migration_uri = plan.options.migrate_uri;
-        if (!request.migration_uri && !partner.migration_uri.empty()) request.migration_uri = partner.migration_uri;
+        if (!request.migration_uri && !partner.migration_uri.empty())
+          request.migration_uri = partner.migration_uri;
         request.persist_xml = std::move(*persist);
         request.persistent = plan.persistent;
         request.postcopy = plan.options.postcopy;
@@ -71,29 +74,33 @@ void DepartureSession::startTransfer() {
       },
       [this](Result<void> result) {
         transfer_running_ = false;
-        note(result ? "libvirt's migrate call returned" : "libvirt's migrate call failed: " + result.error().sentence());
+        note(result ? "libvirt's migrate call returned"
+                    : "libvirt's migrate call failed: " + result.error().sentence());
         transferEnded(std::move(result));
       });
 }
 
-/// A restarted daemon finds the job that its predecessor started: it runs on, or has ended one way or the other.
+/// A restarted daemon finds the job that its predecessor started: it runs on, or has ended one way or the
+/// other.
 void DepartureSession::adoptTransfer() {
   adopting_ = true;
-  offload<DomainStatus>(
-      [this, uuid = plan_.uuid] { return services_.hypervisor.find(uuid.str()); },
-      [this](Result<DomainStatus> status) {
-        if (!adopting_ || transfer_over_) return;
-        if (!status && status.error().code != ErrorCode::kNotFound) return watchProgress();  // asked again at its tick
-        const DomainState state = status ? status->state : DomainState::kAbsent;
-        if (state == DomainState::kAbsent || state == DomainState::kShutOff) return transferEnded({});
-        if (status->migration_job) {
-          if (!told_adoption_) note("adopted libvirt's running job");
-          told_adoption_ = true;
-          return watchProgress();
-        }
-        transferEnded(failure(ErrorCode::kUnavailable, "migrate " + plan_.domain,
-                              "libvirt's job ended and the domain is still here (" + status->state_text + ")"));
-      });
+  offload<DomainStatus>([this, uuid = plan_.uuid] { return services_.hypervisor.find(uuid.str()); },
+                        [this](Result<DomainStatus> status) {
+                          if (!adopting_ || transfer_over_) return;
+                          if (!status && status.error().code != ErrorCode::kNotFound)
+                            return watchProgress();  // asked again at its tick
+                          const DomainState state = status ? status->state : DomainState::kAbsent;
+                          if (state == DomainState::kAbsent || state == DomainState::kShutOff)
+                            return transferEnded({});
+                          if (status->migration_job) {
+                            if (!told_adoption_) note("adopted libvirt's running job");
+                            told_adoption_ = true;
+                            return watchProgress();
+                          }
+                          transferEnded(failure(ErrorCode::kUnavailable, "migrate " + plan_.domain,
+                                                "libvirt's job ended and the domain is still here (" +
+                                                    status->state_text + ")"));
+                        });
 }
 
 void DepartureSession::transferEnded(Result<void> result) {
@@ -109,12 +116,14 @@ void DepartureSession::transferEnded(Result<void> result) {
   checkArrival();
 }
 
-/// A job that has not begun yet, or is just being locked, takes no abort: asked again at each tick until it has ended.
+/// A job that has not begun yet, or is just being locked, takes no abort: asked again at each tick until it
+/// has ended.
 void DepartureSession::abortTransfer(Attempt) {
   abort_wanted_ = true;
   offload<void>([this, uuid = plan_.uuid] { return services_.hypervisor.abortJob(uuid); },
                 [this](Result<void> aborted) {
-                  if (!aborted) spdlog::debug("migration={} abort: {}", record_.id.str(), aborted.error().sentence());
+                  if (!aborted)
+                    spdlog::debug("migration={} abort: {}", record_.id.str(), aborted.error().sentence());
                 });
 }
 
@@ -142,12 +151,14 @@ void DepartureSession::readProgress(bool start_postcopy) {
   offload<JobProgress>(
       [this, uuid = plan_.uuid, start_postcopy]() -> Result<JobProgress> {
         if (start_postcopy) {
-          if (auto started = services_.hypervisor.startPostcopy(uuid); !started) return tl::unexpected(started.error());
+          if (auto started = services_.hypervisor.startPostcopy(uuid); !started)
+            return tl::unexpected(started.error());
         }
         return services_.hypervisor.progress(uuid);
       },
       [this](Result<JobProgress> progress) {
-        if (!progress) return spdlog::debug("migration={} progress: {}", record_.id.str(), progress.error().sentence());
+        if (!progress)
+          return spdlog::debug("migration={} progress: {}", record_.id.str(), progress.error().sentence());
         if (!progress->active || transfer_over_) return;
         progress_ = *progress;
         publish("");
@@ -160,16 +171,19 @@ namespace {
 struct WhoRuns {
   bool there = false;
   bool paused_here = false;  ///< here and nowhere else, but not running
-};  // neither: it runs here, or has ended; Replugging sees which
+};                           // neither: it runs here, or has ended; Replugging sees which
 
 /// Never switched: only this host can run it. Switched: only the partner's durable word decides.
-Result<WhoRuns> whoRuns(Hypervisor& hypervisor, Partners& partners, const Plan& plan, bool switched, bool canceled_before) {
+Result<WhoRuns> whoRuns(Hypervisor& hypervisor, Partners& partners, const Plan& plan, bool switched,
+                        bool canceled_before) {
   const std::string what = "settle who runs " + plan.domain;
   const auto status = hypervisor.find(plan.uuid.str());
   if (!status && status.error().code != ErrorCode::kNotFound) return tl::unexpected(status.error());
   const DomainState state = status ? status->state : DomainState::kAbsent;
-  if (status && status->migration_job) return failure(ErrorCode::kConflict, what, "libvirt's job has not ended");
-  // A daemon that was down at the switch sees it in the reason: libvirt resumes with this one only what it had paused.
+  if (status && status->migration_job)
+    return failure(ErrorCode::kConflict, what, "libvirt's job has not ended");
+  // A daemon that was down at the switch sees it in the reason: libvirt resumes with this one only what it
+  // had paused.
   if (status && status->run_reason == RunReason::kMigrationCanceled && !canceled_before) switched = true;
   if (state == DomainState::kRunning && !switched) return WhoRuns{};
   if (state == DomainState::kRunning) {
@@ -209,7 +223,8 @@ void DepartureSession::settle(Attempt attempt) {
         switched_ = false;  // proven: the RESUMED that follows is ours
         remember("switched", "no");
         if (!who->paused_here) return answer(Step::kSettle, attempt, {});
-        inWorker(Step::kSettle, attempt, [this, uuid = plan_.uuid] { return services_.hypervisor.resume(uuid); });
+        inWorker(Step::kSettle, attempt,
+                 [this, uuid = plan_.uuid] { return services_.hypervisor.resume(uuid); });
       });
 }
 
@@ -224,8 +239,9 @@ void DepartureSession::awaitArrival(Attempt attempt) {
 void DepartureSession::checkArrival() {
   if (!arrival_attempt_ || !report_) return;
   if (report_->outcome == Outcome::kDegraded) {
-    return sayDegraded(Error{ErrorCode::kUnavailable, "bring the RDMA device back on " + plan_.destination.str(),
-                             report_->error, "It is tried again by itself; see rdmove show on that host."});
+    return sayDegraded(Error{ErrorCode::kUnavailable,
+                             "bring the RDMA device back on " + plan_.destination.str(), report_->error,
+                             "It is tried again by itself; see rdmove show on that host."});
   }
   if (!isFinished(report_->outcome) || !transfer_over_) return;
   if (report_->outcome != Outcome::kCompleted) {
@@ -238,9 +254,9 @@ void DepartureSession::checkArrival() {
   answer(Step::kAwaitArrival, attempt, {});
 }
 
-/// A bridge slot has nothing to give back, and libvirt returns a managed VF to its driver. What is looked at is the
-/// domain: a copy that libvirt left paused here (its daemon died at the switch) must never be resumed. One that runs
-/// may have come back by other means; only when it runs over there as well it is the copy.
+/// A bridge slot has nothing to give back, and libvirt returns a managed VF to its driver. What is looked at
+/// is the domain: a copy that libvirt left paused here (its daemon died at the switch) must never be resumed.
+/// One that runs may have come back by other means; only when it runs over there as well it is the copy.
 void DepartureSession::returnVf(Attempt attempt) {
   inWorker(Step::kReturnVf, attempt, [this, plan = plan_]() -> Result<void> {
     const auto status = services_.hypervisor.find(plan.uuid.str());
@@ -265,7 +281,8 @@ void DepartureSession::follow() {
   const auto partner = services_.partners.find(plan_.destination);
   if (!partner) return followLater(partner.error());
   following_ = (*partner)->follow(
-      record_.id, [this, weak = weak_from_this()](ArrivalReport report) {
+      record_.id,
+      [this, weak = weak_from_this()](ArrivalReport report) {
         if (const auto self = weak.lock()) partnerReported(std::move(report));
       },
       [this, weak = weak_from_this()](const Error& error) {

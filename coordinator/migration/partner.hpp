@@ -1,5 +1,6 @@
-// The other host's coordinator, as the departure's session sees it. Calls block and are made from workers; each
-// is bounded by the configured time. The one real implementation speaks gRPC (service/partner_client.cpp).
+// The other host's coordinator, as the departure's session sees it. Calls block and are made from workers;
+// each is bounded by the configured time. The one real implementation speaks gRPC
+// (service/partner_client.cpp).
 #pragma once
 
 #include <chrono>

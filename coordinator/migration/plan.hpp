@@ -15,8 +15,8 @@ namespace rdmove {
 /// Who a VF is on the network. Ethernet has MAC and VLAN; the InfiniBand part is empty for RoCE.
 struct Identity {
   std::optional<MacAddress> mac;
-  std::optional<int> vlan;                ///< 1..4094
-  std::optional<std::string> node_guid;   ///< EUI-64, "00:11:22:33:44:55:66:77"
+  std::optional<int> vlan;               ///< 1..4094
+  std::optional<std::string> node_guid;  ///< EUI-64, "00:11:22:33:44:55:66:77"
   std::optional<std::string> port_guid;
   bool operator==(const Identity&) const = default;
 };
@@ -40,21 +40,21 @@ struct MovingVf {
 
 /// virsh migrate's options by their virsh names; what is absent is libvirt's default.
 struct MigrationOptions {
-  std::chrono::milliseconds timeout{0};  ///< whole transfer; 0: none
-  std::optional<unsigned> bandwidth_mib; ///< MiB/s
+  std::chrono::milliseconds timeout{0};   ///< whole transfer; 0: none
+  std::optional<unsigned> bandwidth_mib;  ///< MiB/s
   std::optional<int> parallel_connections;
-  bool postcopy = false;                 ///< switch to post-copy after the first pass
+  bool postcopy = false;  ///< switch to post-copy after the first pass
   bool auto_converge = false;
   bool copy_storage_all = false;
   bool tls = false;
   std::optional<std::string> migrate_uri;
-  bool force = false;                    ///< go on over holdouts: the operator's word
+  bool force = false;  ///< go on over holdouts: the operator's word
   std::chrono::milliseconds prepare_deadline{2000};
 };
 
 struct Plan {
   MigrationId id;
-  std::string domain;      ///< libvirt's name
+  std::string domain;  ///< libvirt's name
   DomainUuid uuid;
   bool persistent = false;
   HostName source;

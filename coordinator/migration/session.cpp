@@ -10,7 +10,8 @@ std::int64_t wallMicroseconds(const Clock& clock) {
 
 }  // namespace
 
-Session::Session(Services& services, MigrationRecord record) : services_(services), record_(std::move(record)) {}
+Session::Session(Services& services, MigrationRecord record)
+    : services_(services), record_(std::move(record)) {}
 
 void Session::enterPhase(const std::string& phase) {
   const auto written = services_.journal.enter(record_.id, record_.role, phase);
@@ -49,7 +50,9 @@ TimerId Session::armTimer(std::chrono::milliseconds after) {
   return id;
 }
 
-void Session::disarmTimer(TimerId timer) { timers_.erase(timer); }
+void Session::disarmTimer(TimerId timer) {
+  timers_.erase(timer);
+}
 
 void Session::keepBlame(const Error& error) {
   spdlog::warn("migration={} phase={} failed: {}", record_.id.str(), record_.phase, error.sentence());
@@ -67,7 +70,8 @@ void Session::sayDegraded(const Error& error) {
   spdlog::error("migration={} phase={} degraded: {}", record_.id.str(), record_.phase, sentence);
   record_.outcome = Outcome::kDegraded;
   record_.error = sentence;
-  if (const auto written = services_.journal.finish(record_.id, record_.role, Outcome::kDegraded, sentence); !written) {
+  if (const auto written = services_.journal.finish(record_.id, record_.role, Outcome::kDegraded, sentence);
+      !written) {
     spdlog::error("migration={} journal: {}", record_.id.str(), written.error().sentence());
   }
   publish(sentence);
@@ -76,7 +80,8 @@ void Session::sayDegraded(const Error& error) {
 void Session::finish(Outcome outcome, const std::string& message) {
   record_.outcome = outcome;
   record_.error = outcome == Outcome::kCompleted ? std::string() : blame_;
-  if (const auto written = services_.journal.finish(record_.id, record_.role, outcome, record_.error); !written) {
+  if (const auto written = services_.journal.finish(record_.id, record_.role, outcome, record_.error);
+      !written) {
     spdlog::error("migration={} journal: {}", record_.id.str(), written.error().sentence());
   }
   spdlog::info("migration={} phase={} outcome={}", record_.id.str(), record_.phase, toString(outcome));
@@ -99,7 +104,9 @@ void Session::guestDid(const std::string& what, std::chrono::milliseconds took) 
   }
 }
 
-void Session::publish(const std::string& message) { services_.bulletin.publish({record_, progress_, message}); }
+void Session::publish(const std::string& message) {
+  services_.bulletin.publish({record_, progress_, message});
+}
 
 void Session::later(std::function<void()> what) {
   boost::asio::post(services_.loop, [weak = weak_from_this(), what = std::move(what)] {

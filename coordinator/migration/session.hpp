@@ -1,5 +1,5 @@
-// A session is one migration on one host: it owns the machine's memory (plan, leases, links) and does what the
-// machine asks, in workers, handing results back as events. This base keeps journal, timeline, timers and
+// A session is one migration on one host: it owns the machine's memory (plan, leases, links) and does what
+// the machine asks, in workers, handing results back as events. This base keeps journal, timeline, timers and
 // listeners; DepartureSession and ArrivalSession know the steps. Loop thread only, unless said otherwise.
 #pragma once
 
@@ -84,9 +84,8 @@ class Session : public std::enable_shared_from_this<Session> {
                                           then = std::move(then)]() mutable {
       Result<T> result = guarded<T>(work);
       auto& loop = self->services_.loop;
-      boost::asio::post(loop, [self = std::move(self), then = std::move(then), result = std::move(result)]() mutable {
-        then(std::move(result));
-      });
+      boost::asio::post(loop, [self = std::move(self), then = std::move(then),
+                               result = std::move(result)]() mutable { then(std::move(result)); });
     });
   }
 

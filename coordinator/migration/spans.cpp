@@ -38,8 +38,9 @@ std::vector<TimelineSpan> spansFrom(const std::vector<StepRecord>& steps) {
   // A daemon that was killed closed no bar: the phase that followed shows when it was over at the latest.
   for (std::size_t i = 0; i < spans.size(); ++i) {
     if (spans[i].end_us) continue;
-    const auto next = std::find_if(spans.begin() + static_cast<std::ptrdiff_t>(i) + 1, spans.end(),
-                                   [&](const TimelineSpan& later) { return later.source == spans[i].source; });
+    const auto next =
+        std::find_if(spans.begin() + static_cast<std::ptrdiff_t>(i) + 1, spans.end(),
+                     [&](const TimelineSpan& later) { return later.source == spans[i].source; });
     if (next != spans.end()) spans[i].end_us = next->begin_us;
   }
   return spans;

@@ -1,6 +1,6 @@
-// From the journal's step rows to the bars of a timeline: an intent opens a bar, the same source's done or failed
-// of that step closes it. What the guest says it took becomes a
-// bar of source "guest", which ends when its word arrived. Pure, any thread.
+// From the journal's step rows to the bars of a timeline: an intent opens a bar, the same source's done or
+// failed of that step closes it. What the guest says it took becomes a bar of source "guest", which ends when
+// its word arrived. Pure, any thread.
 #pragma once
 
 #include <vector>

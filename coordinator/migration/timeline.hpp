@@ -27,7 +27,8 @@ struct Timeline {
   std::vector<TimelineSpan> spans;
 };
 
-/// A text Gantt of at most `width` columns: one row a span, grouped by source, with begin offset and duration in ms.
+/// A text Gantt of at most `width` columns: one row a span, grouped by source, with begin offset and duration
+/// in ms.
 std::string renderText(const Timeline& timeline, int width);
 
 /// A self-contained SVG (light and dark by prefers-color-scheme), the same rows.

@@ -1,8 +1,8 @@
 #include "coordinator/preflight/examiner.hpp"
 
+#include <fmt/format.h>
 #include <boost/asio/io_context.hpp>
 #include <boost/asio/post.hpp>
-#include <fmt/format.h>
 
 #include <algorithm>
 #include <future>
@@ -28,19 +28,26 @@ struct Examiner::Look {
   bool domain_fits = false;
 
   void add(Severity severity, std::string code, std::string sentence, std::string remedy = {}) {
-    result.findings.push_back({severity, std::move(code), std::move(sentence), std::move(remedy), config.host.str()});
+    result.findings.push_back(
+        {severity, std::move(code), std::move(sentence), std::move(remedy), config.host.str()});
   }
   void error(std::string code, std::string sentence, std::string remedy) {
     add(Severity::kError, std::move(code), std::move(sentence), std::move(remedy));
   }
   void fail(std::string code, const Error& why) {
-    add(Severity::kError, std::move(code), Error{why.code, why.attempted, why.cause, ""}.sentence(), why.remedy);
+    add(Severity::kError, std::move(code), Error{why.code, why.attempted, why.cause, ""}.sentence(),
+        why.remedy);
   }
 };
 
 Examiner::Examiner(boost::asio::io_context& loop, Hypervisor& hypervisor, Fabric& fabric, Partners& partners,
                    AgentDesk& agents, const Config& config)
-    : loop_(loop), hypervisor_(hypervisor), fabric_(fabric), partners_(partners), agents_(agents), config_(config) {}
+    : loop_(loop),
+      hypervisor_(hypervisor),
+      fabric_(fabric),
+      partners_(partners),
+      agents_(agents),
+      config_(config) {}
 
 Examination Examiner::examine(const Plan& request) {
   Look look{config_, {}, request, {}, {}, false};
@@ -67,7 +74,8 @@ void Examiner::findDomain(Look& look) {
   auto status = hypervisor_.find(look.plan.domain);
   if (!status) {
     if (status.error().code == ErrorCode::kNotFound) {
-      return look.error("no-such-domain", fmt::format("There is no domain {} on {}.", look.plan.domain, config_.host.str()),
+      return look.error("no-such-domain",
+                        fmt::format("There is no domain {} on {}.", look.plan.domain, config_.host.str()),
                         "See virsh list --all for the names on this host.");
     }
     return look.fail("libvirt", status.error());
@@ -91,9 +99,10 @@ void Examiner::readDeclaration(Look& look) {
   const auto element = hypervisor_.metadata(look.status.uuid, XmlKind::kLive);
   if (!element) return look.fail("metadata", element.error());
   if (!*element) {
-    return look.error("no-metadata", fmt::format("{} has no rdma metadata.", look.status.name),
-                      fmt::format("Say which of its devices move: rdmove define {} --vf alias=ua-rdma0,pool=POOL.",
-                                  look.status.name));
+    return look.error(
+        "no-metadata", fmt::format("{} has no rdma metadata.", look.status.name),
+        fmt::format("Say which of its devices move: rdmove define {} --vf alias=ua-rdma0,pool=POOL.",
+                    look.status.name));
   }
   const auto declaration = parseDeclaration(**element);
   if (!declaration) return look.fail("bad-metadata", declaration.error());
@@ -106,18 +115,21 @@ void Examiner::readDeclaration(Look& look) {
 
 void Examiner::findDevice(Look& look, const VfDeclaration& vf) {
   if (!fabric_.hasPool(vf.pool)) {
-    return look.error("no-pool", fmt::format("Pool {} of device {} is not configured on {}.", vf.pool.str(),
-                                             vf.alias.str(), config_.host.str()),
+    return look.error("no-pool",
+                      fmt::format("Pool {} of device {} is not configured on {}.", vf.pool.str(),
+                                  vf.alias.str(), config_.host.str()),
                       "Add it to /etc/rdmove/rdmoved.toml, or correct the metadata with rdmove define.");
   }
   const auto device = rdmove::findDevice(look.live_xml, vf.alias);
   if (!device) {
-    return look.error("no-device", fmt::format("{} has no device with alias {}.", look.status.name, vf.alias.str()),
-                      "Give the device a user alias (<alias name='ua-...'/>), or correct the metadata with rdmove define.");
+    return look.error(
+        "no-device", fmt::format("{} has no device with alias {}.", look.status.name, vf.alias.str()),
+        "Give the device a user alias (<alias name='ua-...'/>), or correct the metadata with rdmove define.");
   }
   if (vf.identity.mac && device->mac && *vf.identity.mac != *device->mac) {
-    return look.error("wrong-mac", fmt::format("Device {} has MAC {}, the metadata says {}.", vf.alias.str(),
-                                               device->mac->str(), vf.identity.mac->str()),
+    return look.error("wrong-mac",
+                      fmt::format("Device {} has MAC {}, the metadata says {}.", vf.alias.str(),
+                                  device->mac->str(), vf.identity.mac->str()),
                       "Correct the one that is wrong; rdmove define writes the metadata.");
   }
   const auto portable = portableDevice(device->element);
@@ -133,11 +145,13 @@ void Examiner::findDevice(Look& look, const VfDeclaration& vf) {
 void Examiner::askAgent(Look& look) {
   const auto promise = std::make_shared<std::promise<Result<std::string>>>();
   auto answer = promise->get_future();
-  // The link is made and dropped on the loop; it lives until the answer is here, or the departure keeps it on.
+  // The link is made and dropped on the loop; it lives until the answer is here, or the departure keeps it
+  // on.
   const auto link = std::make_shared<std::shared_ptr<AgentLink>>();
   boost::asio::post(loop_, [this, promise, link, uuid = look.status.uuid] {
     *link = agents_.link(uuid);
-    (*link)->query("status", config_.timeouts.agent, [promise](Result<std::string> r) { promise->set_value(std::move(r)); });
+    (*link)->query("status", config_.timeouts.agent,
+                   [promise](Result<std::string> r) { promise->set_value(std::move(r)); });
   });
   const auto grace = config_.timeouts.agent + std::chrono::seconds(2);
   const bool answered = answer.wait_for(grace) == std::future_status::ready;
@@ -145,15 +159,18 @@ void Examiner::askAgent(Look& look) {
       answered ? answer.get() : failure(ErrorCode::kTimeout, "ask the agent", "it does not answer");
   boost::asio::post(loop_, [link] { link->reset(); });
   if (!result) {
-    look.error("no-agent", fmt::format("The guest agent of {} does not answer: {}", look.status.name, result.error().sentence()),
-               "Install and start rdmove-agent in the guest, and give the domain the channel org.rdmove.agent.0.");
+    look.error(
+        "no-agent",
+        fmt::format("The guest agent of {} does not answer: {}", look.status.name, result.error().sentence()),
+        "Install and start rdmove-agent in the guest, and give the domain the channel org.rdmove.agent.0.");
   }
 }
 
 void Examiner::askPartner(Look& look) {
   const HostName& name = look.plan.destination;
   if (name == config_.host) {
-    return look.error("same-host", fmt::format("{} is this host.", name.str()), "Name another host as the destination.");
+    return look.error("same-host", fmt::format("{} is this host.", name.str()),
+                      "Name another host as the destination.");
   }
   const auto partner = partners_.find(name);
   if (!partner) return look.fail("no-partner", partner.error());
@@ -166,7 +183,8 @@ void Examiner::askPartner(Look& look) {
   for (const MovingVf& vf : look.plan.vfs) {
     const auto& pools = config->second.pools;
     if (std::find(pools.begin(), pools.end(), vf.declaration.pool) == pools.end()) {
-      look.error("pool-not-shared", fmt::format("Partner {} has no pool {}.", name.str(), vf.declaration.pool.str()),
+      look.error("pool-not-shared",
+                 fmt::format("Partner {} has no pool {}.", name.str(), vf.declaration.pool.str()),
                  fmt::format("Add it to pools of [partners.{}] if it is the same fabric.", name.str()));
     }
   }
@@ -180,19 +198,23 @@ std::vector<Finding> Examiner::examineArrival(const Plan& plan, const HostName& 
   Look look{config_, {}, plan, {}, {}, false};
   const auto partner = config_.partners.find(source);
   if (partner == config_.partners.end()) {
-    look.error("unknown-source", fmt::format("{} does not know the host {}.", config_.host.str(), source.str()),
+    look.error("unknown-source",
+               fmt::format("{} does not know the host {}.", config_.host.str(), source.str()),
                fmt::format("Add [partners.{}] to rdmoved.toml on {}.", source.str(), config_.host.str()));
     return std::move(look.result.findings);
   }
   if (auto here = hypervisor_.find(plan.uuid.str()); here && here->state != DomainState::kShutOff) {
-    look.error("domain-there", fmt::format("{} exists on {} already ({}).", plan.domain, config_.host.str(), here->state_text),
-               "Two copies of one domain must not be; remove the one that should not be there.");
+    look.error(
+        "domain-there",
+        fmt::format("{} exists on {} already ({}).", plan.domain, config_.host.str(), here->state_text),
+        "Two copies of one domain must not be; remove the one that should not be there.");
   } else if (!here && here.error().code != ErrorCode::kNotFound) {
     look.fail("libvirt", here.error());
   }
   if (const auto namesake = hypervisor_.find(plan.domain); namesake && namesake->uuid != plan.uuid) {
-    look.error("name-taken", fmt::format("{} has another domain named {} ({}).", config_.host.str(), plan.domain,
-                                         namesake->uuid.str()),
+    look.error("name-taken",
+               fmt::format("{} has another domain named {} ({}).", config_.host.str(), plan.domain,
+                           namesake->uuid.str()),
                "Undefine or rename it there; libvirt takes a name once.");
   }
   const auto all = fabric_.vfs();
@@ -212,15 +234,19 @@ std::vector<Finding> Examiner::examineArrival(const Plan& plan, const HostName& 
   for (const auto& [pool, count] : wanted) {
     const auto& allowed = partner->second.pools;
     if (!fabric_.hasPool(pool) || std::find(allowed.begin(), allowed.end(), pool) == allowed.end()) {
-      look.error("no-pool-there", fmt::format("{} has no pool {} for VMs of {}.", config_.host.str(), pool.str(), source.str()),
-                 fmt::format("Configure it on {} ([pools.{}], and pools of [partners.{}]), if it reaches the same fabric.",
-                             config_.host.str(), pool.str(), source.str()));
+      look.error(
+          "no-pool-there",
+          fmt::format("{} has no pool {} for VMs of {}.", config_.host.str(), pool.str(), source.str()),
+          fmt::format(
+              "Configure it on {} ([pools.{}], and pools of [partners.{}]), if it reaches the same fabric.",
+              config_.host.str(), pool.str(), source.str()));
       continue;
     }
     const std::size_t free = freeVfs(*all, pool, taken).size();
     if (free < count) {
-      look.error("no-free-vf", fmt::format("Pool {} on {} has {} free VFs, {} are needed.", pool.str(), config_.host.str(),
-                                           free, count),
+      look.error("no-free-vf",
+                 fmt::format("Pool {} on {} has {} free VFs, {} are needed.", pool.str(), config_.host.str(),
+                             free, count),
                  "Free one there (rdmove vf list), or choose another destination.");
     }
   }
@@ -237,7 +263,8 @@ std::vector<Finding> Examiner::examineHost() {
   const auto all = fabric_.vfs();
   if (!all) look.fail("fabric", all.error());
   for (const auto& [name, pool] : config_.pools) {
-    const auto count = all ? std::count_if(all->begin(), all->end(), [&](const VfInfo& vf) { return vf.pool == name; }) : 0;
+    const auto count =
+        all ? std::count_if(all->begin(), all->end(), [&](const VfInfo& vf) { return vf.pool == name; }) : 0;
     if (count > 0) {
       look.add(Severity::kOk, "pool", fmt::format("Pool {} has {} VFs.", name.str(), count));
     } else {
@@ -256,7 +283,8 @@ std::vector<Finding> Examiner::examineHost() {
     }
   }
   if (config_.insecure) {
-    look.add(Severity::kWarning, "insecure", "The partner API has no TLS.", "Set insecure = false and give it certificates.");
+    look.add(Severity::kWarning, "insecure", "The partner API has no TLS.",
+             "Set insecure = false and give it certificates.");
   }
   return std::move(look.result.findings);
 }

@@ -1,5 +1,6 @@
-// Preflight: everything that would fail late, looked at early, on this host, at the partner and in the guest, as
-// one list. Blocks; called from workers and from gRPC threads, never from the loop (it waits for answers there).
+// Preflight: everything that would fail late, looked at early, on this host, at the partner and in the guest,
+// as one list. Blocks; called from workers and from gRPC threads, never from the loop (it waits for answers
+// there).
 #pragma once
 
 #include <map>

@@ -1,5 +1,5 @@
-// Who has the host's VFs, as libvirt tells it: running domains occupy, definitions claim. Leases are the journal's.
-// Blocks on libvirt; any thread but the loop.
+// Who has the host's VFs, as libvirt tells it: running domains occupy, definitions claim. Leases are the
+// journal's. Blocks on libvirt; any thread but the loop.
 #pragma once
 
 #include <map>

@@ -14,19 +14,19 @@ namespace rdmove {
 struct PoolConfig {
   PoolName name;
   enum class Kind { kBridge, kSriov } kind = Kind::kBridge;
-  std::string bridge;              ///< bridge pools
-  int slots = 64;                  ///< bridge pools: how many devices at most
-  std::vector<std::string> pfs;    ///< sriov pools: netdev names or PCI addresses of PFs
+  std::string bridge;            ///< bridge pools
+  int slots = 64;                ///< bridge pools: how many devices at most
+  std::vector<std::string> pfs;  ///< sriov pools: netdev names or PCI addresses of PFs
 };
 
 struct PartnerConfig {
   HostName name;
-  std::string address;             ///< host:port of its partner API
-  std::string san;                 ///< DNS name in its certificate
-  std::string libvirt_uri;         ///< as this host's libvirtd reaches it: "qemu+tls://hostb/system"
-  std::string migration_uri;       ///< may be empty
+  std::string address;        ///< host:port of its partner API
+  std::string san;            ///< DNS name in its certificate
+  std::string libvirt_uri;    ///< as this host's libvirtd reaches it: "qemu+tls://hostb/system"
+  std::string migration_uri;  ///< may be empty
   bool stream_tls = false;
-  std::vector<PoolName> pools;     ///< which of our pools it may use
+  std::vector<PoolName> pools;  ///< which of our pools it may use
 };
 
 struct TlsConfig {
@@ -38,12 +38,12 @@ struct TlsConfig {
 };
 
 struct Timeouts {
-  std::chrono::milliseconds agent{5000};      ///< an agent's answer, beyond what its own deadline asks
-  std::chrono::milliseconds prepare{2000};    ///< applications let go within
-  std::chrono::milliseconds unplug{10000};    ///< removed event; then Degraded on the source
+  std::chrono::milliseconds agent{5000};           ///< an agent's answer, beyond what its own deadline asks
+  std::chrono::milliseconds prepare{2000};         ///< applications let go within
+  std::chrono::milliseconds unplug{10000};         ///< removed event; then Degraded on the source
   std::chrono::milliseconds attach_budget{60000};  ///< arrival: attach retries before Degraded
   std::chrono::milliseconds restore{20000};
-  std::chrono::milliseconds partner{5000};    ///< one call to the partner
+  std::chrono::milliseconds partner{5000};  ///< one call to the partner
   std::chrono::milliseconds lease_hold{120000};
 };
 
@@ -52,11 +52,11 @@ struct Config {
   std::string state_dir = "/var/lib/rdmove";
   std::string socket = "/run/rdmove/rdmoved.sock";
   std::string socket_group = "rdmove";
-  std::string log_file;            ///< empty: standard error
+  std::string log_file;  ///< empty: standard error
   std::string log_level = "info";
   std::string libvirt_uri = "qemu:///system";
-  std::string partner_listen;      ///< "address:port"; empty: no partner API
-  bool insecure = false;           ///< partner API without TLS; warned of at start
+  std::string partner_listen;  ///< "address:port"; empty: no partner API
+  bool insecure = false;       ///< partner API without TLS; warned of at start
   TlsConfig tls;
   Timeouts timeouts;
   std::map<PoolName, PoolConfig> pools;

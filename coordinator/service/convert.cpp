@@ -10,67 +10,90 @@ namespace {
 constexpr std::array kMarks = {std::pair{StepMark::kIntent, "intent"}, std::pair{StepMark::kDone, "done"},
                                std::pair{StepMark::kFailed, "failed"}, std::pair{StepMark::kNote, "note"},
                                std::pair{StepMark::kGuest, "guest"}};
-constexpr std::array kOutcomes = {Outcome::kRunning,   Outcome::kCompleted, Outcome::kRefused, Outcome::kRolledBack,
-                                  Outcome::kDegraded,  Outcome::kWithdrawn, Outcome::kExpired, Outcome::kSuperseded};
+constexpr std::array kOutcomes = {Outcome::kRunning,    Outcome::kCompleted, Outcome::kRefused,
+                                  Outcome::kRolledBack, Outcome::kDegraded,  Outcome::kWithdrawn,
+                                  Outcome::kExpired,    Outcome::kSuperseded};
 
 grpc::StatusCode statusCode(ErrorCode code) {
   switch (code) {
-    case ErrorCode::kBadInput: return grpc::StatusCode::INVALID_ARGUMENT;
-    case ErrorCode::kNotFound: return grpc::StatusCode::NOT_FOUND;
+    case ErrorCode::kBadInput:
+      return grpc::StatusCode::INVALID_ARGUMENT;
+    case ErrorCode::kNotFound:
+      return grpc::StatusCode::NOT_FOUND;
     case ErrorCode::kRefused:
     case ErrorCode::kHoldouts:
-    case ErrorCode::kCancelled: return grpc::StatusCode::FAILED_PRECONDITION;
-    case ErrorCode::kUnavailable: return grpc::StatusCode::UNAVAILABLE;
-    case ErrorCode::kTimeout: return grpc::StatusCode::DEADLINE_EXCEEDED;
-    case ErrorCode::kConflict: return grpc::StatusCode::ALREADY_EXISTS;
-    case ErrorCode::kExhausted: return grpc::StatusCode::RESOURCE_EXHAUSTED;
-    case ErrorCode::kIncompatible: return grpc::StatusCode::UNIMPLEMENTED;
-    case ErrorCode::kInternal: break;
+    case ErrorCode::kCancelled:
+      return grpc::StatusCode::FAILED_PRECONDITION;
+    case ErrorCode::kUnavailable:
+      return grpc::StatusCode::UNAVAILABLE;
+    case ErrorCode::kTimeout:
+      return grpc::StatusCode::DEADLINE_EXCEEDED;
+    case ErrorCode::kConflict:
+      return grpc::StatusCode::ALREADY_EXISTS;
+    case ErrorCode::kExhausted:
+      return grpc::StatusCode::RESOURCE_EXHAUSTED;
+    case ErrorCode::kIncompatible:
+      return grpc::StatusCode::UNIMPLEMENTED;
+    case ErrorCode::kInternal:
+      break;
   }
   return grpc::StatusCode::INTERNAL;
 }
 
 }  // namespace
 
-grpc::Status toStatus(const Error& error) { return {statusCode(error.code), error.sentence()}; }
+grpc::Status toStatus(const Error& error) {
+  return {statusCode(error.code), error.sentence()};
+}
 
 grpc::Status toLocalStatus(const Error& error) {
   switch (error.code) {
     case ErrorCode::kBadInput:
     case ErrorCode::kNotFound:
     case ErrorCode::kConflict:
-    case ErrorCode::kExhausted: return toStatus(error);
-    case ErrorCode::kCancelled: return {grpc::StatusCode::UNAVAILABLE, error.sentence()};
-    default: return {grpc::StatusCode::FAILED_PRECONDITION, error.sentence()};
+    case ErrorCode::kExhausted:
+      return toStatus(error);
+    case ErrorCode::kCancelled:
+      return {grpc::StatusCode::UNAVAILABLE, error.sentence()};
+    default:
+      return {grpc::StatusCode::FAILED_PRECONDITION, error.sentence()};
   }
 }
 
 Error fromStatus(const grpc::Status& status, const std::string& attempted) {
   const std::string& text = status.error_message();
   switch (status.error_code()) {
-    case grpc::StatusCode::INVALID_ARGUMENT: return {ErrorCode::kBadInput, attempted, text, ""};
-    case grpc::StatusCode::NOT_FOUND: return {ErrorCode::kNotFound, attempted, text, ""};
+    case grpc::StatusCode::INVALID_ARGUMENT:
+      return {ErrorCode::kBadInput, attempted, text, ""};
+    case grpc::StatusCode::NOT_FOUND:
+      return {ErrorCode::kNotFound, attempted, text, ""};
     case grpc::StatusCode::FAILED_PRECONDITION:
-    case grpc::StatusCode::PERMISSION_DENIED: return {ErrorCode::kRefused, attempted, text, ""};
-    case grpc::StatusCode::ALREADY_EXISTS: return {ErrorCode::kConflict, attempted, text, ""};
-    case grpc::StatusCode::RESOURCE_EXHAUSTED: return {ErrorCode::kExhausted, attempted, text, ""};
+    case grpc::StatusCode::PERMISSION_DENIED:
+      return {ErrorCode::kRefused, attempted, text, ""};
+    case grpc::StatusCode::ALREADY_EXISTS:
+      return {ErrorCode::kConflict, attempted, text, ""};
+    case grpc::StatusCode::RESOURCE_EXHAUSTED:
+      return {ErrorCode::kExhausted, attempted, text, ""};
     case grpc::StatusCode::UNIMPLEMENTED:
       if (!text.empty()) return {ErrorCode::kIncompatible, attempted, text, ""};
       return {ErrorCode::kIncompatible, attempted, "it does not speak this version of the API",
               "Install the same version of rdmove on both hosts."};
     case grpc::StatusCode::DEADLINE_EXCEEDED:
-      return {ErrorCode::kTimeout, attempted, "it does not answer in time", "Is rdmoved running there, and its port open?"};
+      return {ErrorCode::kTimeout, attempted, "it does not answer in time",
+              "Is rdmoved running there, and its port open?"};
     case grpc::StatusCode::UNAVAILABLE:
       return {ErrorCode::kUnavailable, attempted, "it does not answer (" + text + ")",
               "Is rdmoved running there, are its port and the TLS certificates right?"};
-    default: return {ErrorCode::kInternal, attempted, text, ""};
+    default:
+      return {ErrorCode::kInternal, attempted, text, ""};
   }
 }
 
 std::string optionsRefusal(const v1::MigrateOptions& options) {
   if (options.parallel_connections() > 255) return "parallel_connections is more than 255";
   if (options.prepare_deadline_ms() > 600000) return "prepare_deadline_ms is more than 600000";
-  if (options.postcopy() && options.parallel_connections() > 0) return "libvirt takes no --postcopy with --parallel";
+  if (options.postcopy() && options.parallel_connections() > 0)
+    return "libvirt takes no --postcopy with --parallel";
   return {};
 }
 
@@ -78,15 +101,17 @@ MigrationOptions fromMessage(const v1::MigrateOptions& message, std::chrono::mil
   MigrationOptions options;
   options.timeout = std::chrono::milliseconds(message.timeout_ms());
   if (message.bandwidth_mib() > 0) options.bandwidth_mib = message.bandwidth_mib();
-  if (message.parallel_connections() > 0) options.parallel_connections = static_cast<int>(message.parallel_connections());
+  if (message.parallel_connections() > 0)
+    options.parallel_connections = static_cast<int>(message.parallel_connections());
   options.postcopy = message.postcopy();
   options.auto_converge = message.auto_converge();
   options.copy_storage_all = message.copy_storage_all();
   options.tls = message.tls();
   if (!message.migrate_uri().empty()) options.migrate_uri = message.migrate_uri();
   options.force = message.force();
-  options.prepare_deadline =
-      message.prepare_deadline_ms() > 0 ? std::chrono::milliseconds(message.prepare_deadline_ms()) : default_prepare;
+  options.prepare_deadline = message.prepare_deadline_ms() > 0
+                                 ? std::chrono::milliseconds(message.prepare_deadline_ms())
+                                 : default_prepare;
   return options;
 }
 
@@ -132,7 +157,8 @@ v1::PlanSummary toMessage(const Plan& plan, const std::map<DeviceAlias, VfName>&
     vf->set_model(std::string(toString(moving.declaration.model)));
     vf->set_continuity(std::string(toString(moving.declaration.continuity)));
     if (moving.declaration.identity.mac) vf->set_mac(moving.declaration.identity.mac->str());
-    const auto device = findDevice("<domain><devices>" + moving.device_xml + "</devices></domain>", moving.declaration.alias);
+    const auto device =
+        findDevice("<domain><devices>" + moving.device_xml + "</devices></domain>", moving.declaration.alias);
     if (device && device->pci_address) vf->set_guest_pci_address(*device->pci_address);
     if (const auto found = source_vfs.find(moving.declaration.alias); found != source_vfs.end()) {
       vf->set_source_vf(found->second.str());

@@ -20,8 +20,8 @@ inline constexpr unsigned kPartnerApi = 1;
 
 /// For the partner API, where UNAVAILABLE and the like are told apart from a refusal.
 grpc::Status toStatus(const Error& error);
-/// For the local API: an answer is never to be taken for the connection's own trouble, so all that is neither bad input nor
-/// absence is FAILED_PRECONDITION; only a daemon that stops is UNAVAILABLE.
+/// For the local API: an answer is never to be taken for the connection's own trouble, so all that is neither
+/// bad input nor absence is FAILED_PRECONDITION; only a daemon that stops is UNAVAILABLE.
 grpc::Status toLocalStatus(const Error& error);
 Error fromStatus(const grpc::Status& status, const std::string& attempted);
 

@@ -13,12 +13,14 @@ namespace {
 
 constexpr std::size_t kNewestForPrefix = 1000;
 
-/// The agent's protocol takes 64 bytes of [A-Za-z0-9._-] (docs/agent-protocol.md); libvirt's names may be anything.
+/// The agent's protocol takes 64 bytes of [A-Za-z0-9._-] (docs/agent-protocol.md); libvirt's names may be
+/// anything.
 MigrationId newId(const std::string& domain_name, const Clock& clock) {
   constexpr std::size_t kMostOfName = 40;
   std::string domain;
   for (const char c : domain_name.substr(0, kMostOfName)) {
-    const bool plain = (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '-' || c == '_';
+    const bool plain =
+        (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '-' || c == '_';
     domain += plain ? c : '-';
   }
   std::random_device random;
@@ -32,7 +34,9 @@ Coordinator::Coordinator(Services& services, Examiner& examiner) : services_(ser
   subscription_ = services_.bulletin.subscribe([this](const Update& update) { forgetWhenEnded(update); });
 }
 
-Coordinator::~Coordinator() { services_.bulletin.unsubscribe(subscription_); }
+Coordinator::~Coordinator() {
+  services_.bulletin.unsubscribe(subscription_);
+}
 
 Result<void> Coordinator::recover() {
   const auto unfinished = services_.journal.unfinished();
@@ -95,7 +99,8 @@ Result<MigrationRecord> Coordinator::find(const std::string& id_or_prefix) {
   }
   if (fits.size() == 1) return fits.front();
   if (fits.empty()) {
-    return failure(ErrorCode::kNotFound, "", "there is no migration " + id_or_prefix + " on " + services_.config.host.str(),
+    return failure(ErrorCode::kNotFound, "",
+                   "there is no migration " + id_or_prefix + " on " + services_.config.host.str(),
                    "See rdmove list.");
   }
   return failure(ErrorCode::kBadInput, "", fmt::format("{} fits {} migrations", id_or_prefix, fits.size()),
@@ -107,13 +112,15 @@ Result<MigrationId> Coordinator::cancel(const std::string& id_or_prefix) {
   if (!record) return tl::unexpected(record.error());
   const auto session = departures_.find(record->id);
   if (session == departures_.end()) {
-    const std::string why = record->role == Role::kArrival ? "it is cancelled where it started, on " + record->partner.str()
-                                                           : "it is over (" + std::string(toString(record->outcome)) + ")";
+    const std::string why = record->role == Role::kArrival
+                                ? "it is cancelled where it started, on " + record->partner.str()
+                                : "it is over (" + std::string(toString(record->outcome)) + ")";
     return failure(ErrorCode::kRefused, "cancel " + record->id.str(), why);
   }
   if (!session->second->cancel()) {
     return failure(ErrorCode::kRefused, "cancel " + record->id.str(),
-                   "it is in " + session->second->record().phase + ", where it is going back already or past the point of no return",
+                   "it is in " + session->second->record().phase +
+                       ", where it is going back already or past the point of no return",
                    "Watch it with rdmove watch " + record->id.str() + ".");
   }
   return record->id;
@@ -155,7 +162,8 @@ void Coordinator::withdraw(const MigrationId& id, bool source_runs,
   if (!record) return answer(tl::unexpected(record.error()));
   if (source_runs) return answer(WithdrawAnswer{false, "no reservation"});
   if (!*record) {
-    return answer(failure(ErrorCode::kUnavailable, "say who runs it", "this host's journal does not know " + id.str(),
+    return answer(failure(ErrorCode::kUnavailable, "say who runs it",
+                          "this host's journal does not know " + id.str(),
                           "Look with virsh list on both hosts."));
   }
   // The journal tells what was; who runs the domain now is libvirt's to say.
@@ -190,7 +198,8 @@ std::vector<MigrationRecord> Coordinator::running() const {
   return records;
 }
 
-/// The session is on the stack when it says that it ended: it is forgotten two turns later, after its own last words.
+/// The session is on the stack when it says that it ended: it is forgotten two turns later, after its own
+/// last words.
 void Coordinator::forgetWhenEnded(const Update& update) {
   if (!isFinished(update.record.outcome)) return;
   boost::asio::post(services_.loop, [this, id = update.record.id, role = update.record.role] {
@@ -206,7 +215,8 @@ void Coordinator::forgetWhenEnded(const Update& update) {
 
 void Coordinator::toSessions(const DomainUuid& uuid, std::function<void(Session&)> what) {
   boost::asio::post(services_.loop, [this, uuid, what = std::move(what)] {
-    std::vector<std::shared_ptr<Session>> concerned;  // a session may end, and another begin, while it is told
+    std::vector<std::shared_ptr<Session>>
+        concerned;  // a session may end, and another begin, while it is told
     for (const auto& [id, session] : departures_) {
       if (session->record().uuid == uuid) concerned.push_back(session);
     }

@@ -1,6 +1,6 @@
-// All migrations of this host: starts departures, answers partners with arrivals, routes libvirt's events to the
-// session they concern, and takes up after a restart what the journal says is unfinished.
-// Loop thread only, except the HypervisorListener calls, which post themselves there.
+// All migrations of this host: starts departures, answers partners with arrivals, routes libvirt's events to
+// the session they concern, and takes up after a restart what the journal says is unfinished. Loop thread
+// only, except the HypervisorListener calls, which post themselves there.
 #pragma once
 
 #include <map>

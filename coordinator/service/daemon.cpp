@@ -29,11 +29,13 @@
 namespace rdmove {
 namespace {
 
-/// Migrate calls block a worker each for a whole transfer; this many run at once before steps wait for one another.
+/// Migrate calls block a worker each for a whole transfer; this many run at once before steps wait for one
+/// another.
 constexpr std::size_t kWorkers = 32;
 constexpr std::chrono::milliseconds kStopGrace{1000};
 
-/// libvirt may speak before the coordinator is there: until then its events are dropped, and recovery looks itself.
+/// libvirt may speak before the coordinator is there: until then its events are dropped, and recovery looks
+/// itself.
 class Relay : public HypervisorListener {
  public:
   void to(HypervisorListener* target) { target_.store(target); }
@@ -60,8 +62,8 @@ class Relay : public HypervisorListener {
   std::atomic<HypervisorListener*> target_{nullptr};
 };
 
-/// RDMOVE_STOP_AT="departure.Unplugging" stops this process (SIGSTOP), once, when that phase is journaled and nothing of
-/// it is done: how tests hit a window that is otherwise microseconds wide (docs/testing.md).
+/// RDMOVE_STOP_AT="departure.Unplugging" stops this process (SIGSTOP), once, when that phase is journaled and
+/// nothing of it is done: how tests hit a window that is otherwise microseconds wide (docs/testing.md).
 std::function<void(Role, const std::string&)> stopWhereTestsAsk() {
   const char* text = std::getenv("RDMOVE_STOP_AT");
   return [wanted = std::string(text != nullptr ? text : "")](Role role, const std::string& phase) mutable {
@@ -83,7 +85,8 @@ Result<std::unique_ptr<grpc::Server>> servePartners(const Config& config, Partne
   if (config.partner_listen.empty()) return std::unique_ptr<grpc::Server>();
   const auto credentials = serverCredentials(config);
   if (!credentials) return tl::unexpected(credentials.error());
-  if (config.insecure) spdlog::warn("insecure = true: the partner API has no TLS, whoever reaches it is believed");
+  if (config.insecure)
+    spdlog::warn("insecure = true: the partner API has no TLS, whoever reaches it is believed");
   grpc::ServerBuilder builder;
   int port = 0;
   builder.AddListeningPort(config.partner_listen, *credentials, &port);
@@ -96,7 +99,8 @@ Result<std::unique_ptr<grpc::Server>> servePartners(const Config& config, Partne
   builder.RegisterService(&service);
   auto server = builder.BuildAndStart();
   if (!server || port == 0) {
-    return failure(ErrorCode::kConflict, "listen on " + config.partner_listen, "the address is not ours or in use",
+    return failure(ErrorCode::kConflict, "listen on " + config.partner_listen,
+                   "the address is not ours or in use",
                    "Set [partner_api] listen to a free address of this host.");
   }
   return server;
@@ -104,8 +108,9 @@ Result<std::unique_ptr<grpc::Server>> servePartners(const Config& config, Partne
 
 void sayWhatGoesOn(const Coordinator& coordinator) {
   for (const MigrationRecord& record : coordinator.running()) {
-    spdlog::warn("migration={} phase={} role={} goes on when the daemon is started again; libvirt's transfer runs on",
-                 record.id.str(), record.phase, toString(record.role));
+    spdlog::warn(
+        "migration={} phase={} role={} goes on when the daemon is started again; libvirt's transfer runs on",
+        record.id.str(), record.phase, toString(record.role));
   }
 }
 
@@ -134,8 +139,8 @@ Result<void> runDaemon(const Config& config) {
   const auto links = makeAgentLinks(**hypervisor, loop, workers, limits);
   AgentDesk agents(*links);
   Bulletin bulletin;
-  Services services{loop,   workers,    **hypervisor, *fabric, **journal,
-                    agents, **partners, bulletin,     clock,   config, stopWhereTestsAsk()};
+  Services services{loop,       workers,  **hypervisor, *fabric, **journal,          agents,
+                    **partners, bulletin, clock,        config,  stopWhereTestsAsk()};
   Examiner examiner(loop, **hypervisor, *fabric, **partners, agents, config);
   Coordinator coordinator(services, examiner);
 

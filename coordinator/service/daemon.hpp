@@ -1,5 +1,5 @@
-// rdmoved: puts the parts together, serves until SIGTERM or SIGINT, and stops cleanly: what runs is journaled and
-// said, and libvirt's own transfer goes on without us.
+// rdmoved: puts the parts together, serves until SIGTERM or SIGINT, and stops cleanly: what runs is journaled
+// and said, and libvirt's own transfer goes on without us.
 #pragma once
 
 #include <memory>

@@ -17,10 +17,13 @@ Result<VfDeclaration> declare(const v1::VfSpec& spec, const std::string& domain_
                    "Name a pool of rdmoved.toml.");
   }
   const auto model = parseModel(spec.model().empty() ? "roce" : spec.model());
-  if (!model) return failure(ErrorCode::kBadInput, what, "there is no model " + spec.model(), "Use shared-port, virtual-switch or roce.");
+  if (!model)
+    return failure(ErrorCode::kBadInput, what, "there is no model " + spec.model(),
+                   "Use shared-port, virtual-switch or roce.");
   const auto continuity = parseContinuity(spec.continuity().empty() ? "reconnect" : spec.continuity());
   if (!continuity) {
-    return failure(ErrorCode::kBadInput, what, "there is no continuity " + spec.continuity(), "Use reconnect, park or carry.");
+    return failure(ErrorCode::kBadInput, what, "there is no continuity " + spec.continuity(),
+                   "Use reconnect, park or carry.");
   }
   vf.model = *model;
   vf.continuity = *continuity;
@@ -28,21 +31,24 @@ Result<VfDeclaration> declare(const v1::VfSpec& spec, const std::string& domain_
   if (!device) return tl::unexpected(device.error());
   vf.identity.mac = spec.mac().empty() ? device->mac : MacAddress::parse(spec.mac());
   if (!spec.mac().empty() && vf.identity.mac != device->mac) {
-    return failure(ErrorCode::kBadInput, what,
-                   "its MAC is " + (device->mac ? device->mac->str() : std::string("not set")) + ", not " + spec.mac(),
-                   "Leave mac out to take the device's own.");
+    return failure(
+        ErrorCode::kBadInput, what,
+        "its MAC is " + (device->mac ? device->mac->str() : std::string("not set")) + ", not " + spec.mac(),
+        "Leave mac out to take the device's own.");
   }
   return vf;
 }
 
 }  // namespace
 
-grpc::Status LocalService::Define(grpc::ServerContext*, const v1::DefineRequest* request, v1::DefineReply* reply) {
+grpc::Status LocalService::Define(grpc::ServerContext*, const v1::DefineRequest* request,
+                                  v1::DefineReply* reply) {
   const auto status = services_.hypervisor.find(request->domain());
   if (!status) return toLocalStatus(status.error());
   const bool live = status->state != DomainState::kShutOff;
   if (!request->remove() && request->vfs().empty()) {
-    return toLocalStatus(Error{ErrorCode::kBadInput, "", "no device is named", "Use --vf alias=ALIAS,pool=POOL, or --remove."});
+    return toLocalStatus(Error{ErrorCode::kBadInput, "", "no device is named",
+                               "Use --vf alias=ALIAS,pool=POOL, or --remove."});
   }
   std::optional<std::string> element;
   if (!request->remove()) {
@@ -56,7 +62,8 @@ grpc::Status LocalService::Define(grpc::ServerContext*, const v1::DefineRequest*
     }
     if (!request->standby().empty()) {
       declaration.standby = DeviceAlias(request->standby());
-      if (const auto device = findDevice(*xml, *declaration.standby); !device) return toLocalStatus(device.error());
+      if (const auto device = findDevice(*xml, *declaration.standby); !device)
+        return toLocalStatus(device.error());
     }
     element = formatDeclaration(declaration);
     if (const auto again = parseDeclaration(*element); !again) return toLocalStatus(again.error());
@@ -70,7 +77,8 @@ grpc::Status LocalService::Define(grpc::ServerContext*, const v1::DefineRequest*
     reply->set_live(true);
   }
   if (status->persistent) {
-    if (auto written = services_.hypervisor.setMetadata(status->uuid, XmlKind::kInactive, element); !written) {
+    if (auto written = services_.hypervisor.setMetadata(status->uuid, XmlKind::kInactive, element);
+        !written) {
       return toLocalStatus(written.error());
     }
     reply->set_persistent(true);

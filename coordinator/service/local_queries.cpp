@@ -38,7 +38,8 @@ Result<Story> tell(Coordinator& coordinator, Journal& journal, const std::string
 }  // namespace
 
 grpc::Status LocalService::List(grpc::ServerContext*, const v1::ListRequest* request, v1::ListReply* reply) {
-  const std::size_t newest = request->newest() == 0 ? kDefaultNewest : std::min<std::size_t>(request->newest(), kMostNewest);
+  const std::size_t newest =
+      request->newest() == 0 ? kDefaultNewest : std::min<std::size_t>(request->newest(), kMostNewest);
   const auto records = onLoop(services_.loop, [this, newest] { return services_.journal.list(newest); });
   if (!records) return toLocalStatus(records.error());
   for (const MigrationRecord& record : *records) *reply->add_migrations() = toMessage(record);
@@ -46,8 +47,8 @@ grpc::Status LocalService::List(grpc::ServerContext*, const v1::ListRequest* req
 }
 
 grpc::Status LocalService::Show(grpc::ServerContext*, const v1::ShowRequest* request, v1::ShowReply* reply) {
-  const auto story =
-      onLoop(services_.loop, [this, &request] { return tell(coordinator_, services_.journal, request->id()); });
+  const auto story = onLoop(
+      services_.loop, [this, &request] { return tell(coordinator_, services_.journal, request->id()); });
   if (!story) return toLocalStatus(story.error());
   *reply->mutable_migration() = toMessage(story->record);
   std::map<DeviceAlias, VfName> source_vfs;
@@ -55,9 +56,11 @@ grpc::Status LocalService::Show(grpc::ServerContext*, const v1::ShowRequest* req
     auto* value = reply->add_facts();
     value->set_name(fact.name);
     value->set_value(fact.value);
-    if (fact.name.rfind("source-vf:", 0) == 0) source_vfs[DeviceAlias(fact.name.substr(10))] = VfName(fact.value);
+    if (fact.name.rfind("source-vf:", 0) == 0)
+      source_vfs[DeviceAlias(fact.name.substr(10))] = VfName(fact.value);
   }
-  if (const auto plan = planFromJson(story->record.plan)) *reply->mutable_plan() = toMessage(*plan, source_vfs);
+  if (const auto plan = planFromJson(story->record.plan))
+    *reply->mutable_plan() = toMessage(*plan, source_vfs);
   for (const StepRecord& step : story->steps) *reply->add_steps() = toMessage(step);
   for (const LeaseRecord& lease : story->leases) {
     auto* info = reply->add_leases();
@@ -72,8 +75,8 @@ grpc::Status LocalService::Show(grpc::ServerContext*, const v1::ShowRequest* req
 
 grpc::Status LocalService::GetTimeline(grpc::ServerContext*, const v1::TimelineRequest* request,
                                        v1::TimelineReply* reply) {
-  const auto story =
-      onLoop(services_.loop, [this, &request] { return tell(coordinator_, services_.journal, request->id()); });
+  const auto story = onLoop(
+      services_.loop, [this, &request] { return tell(coordinator_, services_.journal, request->id()); });
   if (!story) return toLocalStatus(story.error());
   *reply->mutable_migration() = toMessage(story->record);
   for (const TimelineSpan& span : spansFrom(story->steps)) {
@@ -101,16 +104,19 @@ grpc::Status LocalService::QueryAgent(grpc::ServerContext*, const v1::QueryAgent
                                       v1::QueryAgentReply* reply) {
   const std::string method = request->method();
   if (method != "status" && method != "counters" && method != "holdouts") {
-    return toLocalStatus(Error{ErrorCode::kBadInput, "", "the agent has no " + method, "Ask for status, counters or holdouts."});
+    return toLocalStatus(Error{ErrorCode::kBadInput, "", "the agent has no " + method,
+                               "Ask for status, counters or holdouts."});
   }
   const auto status = services_.hypervisor.find(request->domain());
   if (!status) return toLocalStatus(status.error());
   if (status->state != DomainState::kRunning) {
-    return toLocalStatus(Error{ErrorCode::kRefused, "", status->name + " is not running (" + status->state_text + ")", ""});
+    return toLocalStatus(
+        Error{ErrorCode::kRefused, "", status->name + " is not running (" + status->state_text + ")", ""});
   }
   auto link = std::make_shared<std::shared_ptr<AgentLink>>();
   const auto answer = awaitLoop<std::string>(
-      services_.loop, [this, link, method, uuid = status->uuid](std::function<void(Result<std::string>)> done) {
+      services_.loop,
+      [this, link, method, uuid = status->uuid](std::function<void(Result<std::string>)> done) {
         *link = services_.agents.link(uuid);
         (*link)->query(method, services_.config.timeouts.agent, std::move(done));
       });
@@ -120,7 +126,8 @@ grpc::Status LocalService::QueryAgent(grpc::ServerContext*, const v1::QueryAgent
   return grpc::Status::OK;
 }
 
-grpc::Status LocalService::Doctor(grpc::ServerContext*, const v1::DoctorRequest* request, v1::DoctorReply* reply) {
+grpc::Status LocalService::Doctor(grpc::ServerContext*, const v1::DoctorRequest* request,
+                                  v1::DoctorReply* reply) {
   std::vector<Finding> findings;
   if (request->domain().empty()) {
     findings = examiner_.examineHost();
@@ -128,11 +135,13 @@ grpc::Status LocalService::Doctor(grpc::ServerContext*, const v1::DoctorRequest*
     Plan plan;
     plan.domain = request->domain();
     plan.destination = HostName(request->destination());
-    findings = request->destination().empty() ? examiner_.examineDomain(plan) : examiner_.examine(plan).findings;
+    findings =
+        request->destination().empty() ? examiner_.examineDomain(plan) : examiner_.examine(plan).findings;
     if (!anyError(findings)) {
       findings.push_back({Severity::kOk, "ready",
-                          request->destination().empty() ? request->domain() + " is fit to be moved."
-                                                         : request->domain() + " can be moved to " + request->destination() + ".",
+                          request->destination().empty()
+                              ? request->domain() + " is fit to be moved."
+                              : request->domain() + " can be moved to " + request->destination() + ".",
                           "", services_.config.host.str()});
     }
   }

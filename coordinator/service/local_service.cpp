@@ -11,14 +11,17 @@ namespace {
 
 constexpr std::chrono::milliseconds kLookForCaller{500};
 
-bool isFinal(const Update& update) { return update.record.outcome != Outcome::kRunning; }
+bool isFinal(const Update& update) {
+  return update.record.outcome != Outcome::kRunning;
+}
 
 /// A subscription that ends with the call, on the loop where it was made.
 class Subscription {
  public:
   Subscription(Services& services, std::uint64_t key) : services_(services), key_(key) {}
   ~Subscription() {
-    boost::asio::post(services_.loop, [&bulletin = services_.bulletin, key = key_] { bulletin.unsubscribe(key); });
+    boost::asio::post(services_.loop,
+                      [&bulletin = services_.bulletin, key = key_] { bulletin.unsubscribe(key); });
   }
   Subscription(const Subscription&) = delete;
   Subscription& operator=(const Subscription&) = delete;
@@ -30,8 +33,8 @@ class Subscription {
 
 /// Writes updates until `last` says so or the caller has gone; the migration goes on without a listener.
 template <class Last>
-grpc::Status stream(grpc::ServerContext& context, grpc::ServerWriter<v1::MigrationUpdate>& writer, UpdateQueue& queue,
-                    Last last) {
+grpc::Status stream(grpc::ServerContext& context, grpc::ServerWriter<v1::MigrationUpdate>& writer,
+                    UpdateQueue& queue, Last last) {
   while (!context.IsCancelled()) {
     const auto update = queue.pop(kLookForCaller);
     if (!update) continue;
@@ -46,7 +49,8 @@ grpc::Status stream(grpc::ServerContext& context, grpc::ServerWriter<v1::Migrati
 }  // namespace
 
 Result<Plan> LocalService::planOf(const v1::MigrateRequest& request) const {
-  if (request.domain().empty()) return failure(ErrorCode::kBadInput, "", "no domain is named", "Name the VM.");
+  if (request.domain().empty())
+    return failure(ErrorCode::kBadInput, "", "no domain is named", "Name the VM.");
   if (request.destination().empty()) {
     return failure(ErrorCode::kBadInput, "", "no destination is named", "Name a partner of rdmoved.toml.");
   }
@@ -60,7 +64,8 @@ Result<Plan> LocalService::planOf(const v1::MigrateRequest& request) const {
   return plan;
 }
 
-grpc::Status LocalService::Examine(grpc::ServerContext*, const v1::MigrateRequest* request, v1::ExamineReply* reply) {
+grpc::Status LocalService::Examine(grpc::ServerContext*, const v1::MigrateRequest* request,
+                                   v1::ExamineReply* reply) {
   const auto plan = planOf(*request);
   if (!plan) return toLocalStatus(plan.error());
   const Examination examination = examiner_.examine(*plan);
@@ -77,8 +82,8 @@ grpc::Status LocalService::Migrate(grpc::ServerContext* context, const v1::Migra
   if (!status) {
     if (status.error().code != ErrorCode::kNotFound) return toLocalStatus(status.error());
     return toLocalStatus(Error{ErrorCode::kNotFound, "",
-                          "there is no domain " + plan->domain + " on " + services_.config.host.str(),
-                          "See virsh list --all for the names on this host."});
+                               "there is no domain " + plan->domain + " on " + services_.config.host.str(),
+                               "See virsh list --all for the names on this host."});
   }
   plan->domain = status->name;
   plan->uuid = status->uuid;
@@ -96,7 +101,8 @@ grpc::Status LocalService::Migrate(grpc::ServerContext* context, const v1::Migra
   return stream(*context, *writer, *queue, isFinal);
 }
 
-grpc::Status LocalService::Cancel(grpc::ServerContext*, const v1::CancelRequest* request, v1::CancelReply* reply) {
+grpc::Status LocalService::Cancel(grpc::ServerContext*, const v1::CancelRequest* request,
+                                  v1::CancelReply* reply) {
   const auto id = onLoop(services_.loop, [this, &request] { return coordinator_.cancel(request->id()); });
   if (!id) return toLocalStatus(id.error());
   reply->set_message(id->str() + " is being rolled back.");

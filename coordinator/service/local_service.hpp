@@ -1,6 +1,6 @@
-// The local API (api/local.proto). Its calls run on gRPC's threads: they block there, and go to the loop for all
-// that sessions and the journal own.
-// Files: local_service.cpp (migrations), local_queries.cpp (reading), local_define.cpp (metadata).
+// The local API (api/local.proto). Its calls run on gRPC's threads: they block there, and go to the loop for
+// all that sessions and the journal own. Files: local_service.cpp (migrations), local_queries.cpp (reading),
+// local_define.cpp (metadata).
 #pragma once
 
 #include "coordinator/service/api/local.grpc.pb.h"
@@ -19,7 +19,8 @@ class LocalService final : public v1::Local::Service {
   grpc::Status Cancel(grpc::ServerContext*, const v1::CancelRequest*, v1::CancelReply*) override;
   grpc::Status List(grpc::ServerContext*, const v1::ListRequest*, v1::ListReply*) override;
   grpc::Status Show(grpc::ServerContext*, const v1::ShowRequest*, v1::ShowReply*) override;
-  grpc::Status Watch(grpc::ServerContext*, const v1::WatchRequest*, grpc::ServerWriter<v1::MigrationUpdate>*) override;
+  grpc::Status Watch(grpc::ServerContext*, const v1::WatchRequest*,
+                     grpc::ServerWriter<v1::MigrationUpdate>*) override;
   grpc::Status GetTimeline(grpc::ServerContext*, const v1::TimelineRequest*, v1::TimelineReply*) override;
   grpc::Status ListVfs(grpc::ServerContext*, const v1::ListVfsRequest*, v1::ListVfsReply*) override;
   grpc::Status QueryAgent(grpc::ServerContext*, const v1::QueryAgentRequest*, v1::QueryAgentReply*) override;

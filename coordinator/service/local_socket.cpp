@@ -27,13 +27,15 @@ std::string nameOf(pid_t pid) {
 Result<void> LocalSocket::open(const std::string& path, const std::string& group) {
   const std::string what = "listen on " + path;
   if (path.size() >= sizeof(sockaddr_un::sun_path)) {
-    return failure(ErrorCode::kBadInput, what, "the path is too long for a unix socket", "Set a shorter [daemon] socket.");
+    return failure(ErrorCode::kBadInput, what, "the path is too long for a unix socket",
+                   "Set a shorter [daemon] socket.");
   }
   boost::system::error_code error;
   Unix::socket probe(acceptor_.get_executor());
   probe.connect(Unix::endpoint(path), error);
   if (!error) {
-    return failure(ErrorCode::kConflict, what, "another rdmoved answers there", "Stop it first, or set another [daemon] socket.");
+    return failure(ErrorCode::kConflict, what, "another rdmoved answers there",
+                   "Stop it first, or set another [daemon] socket.");
   }
   std::error_code ignored;
   std::filesystem::create_directories(std::filesystem::path(path).parent_path(), ignored);
@@ -49,7 +51,8 @@ Result<void> LocalSocket::open(const std::string& path, const std::string& group
 
   if (const struct group* entry = getgrnam(group.c_str()); entry != nullptr) {
     if (chown(path.c_str(), static_cast<uid_t>(-1), entry->gr_gid) != 0) {
-      return failure(ErrorCode::kUnavailable, what, std::string("chown: ") + std::strerror(errno), "Run rdmoved as root.");
+      return failure(ErrorCode::kUnavailable, what, std::string("chown: ") + std::strerror(errno),
+                     "Run rdmoved as root.");
     }
   } else {
     spdlog::warn("there is no group {}: only root can use {}", group, path);
@@ -72,7 +75,8 @@ void LocalSocket::accept() {
       ucred peer{};
       socklen_t size = sizeof(peer);
       if (getsockopt(socket.native_handle(), SOL_SOCKET, SO_PEERCRED, &peer, &size) == 0) {
-        spdlog::info("local caller pid={} uid={} gid={} exe={}", peer.pid, peer.uid, peer.gid, nameOf(peer.pid));
+        spdlog::info("local caller pid={} uid={} gid={} exe={}", peer.pid, peer.uid, peer.gid,
+                     nameOf(peer.pid));
         const int fd = socket.release();
         fcntl(fd, F_SETFL, fcntl(fd, F_GETFL) | O_NONBLOCK);
         grpc::AddInsecureChannelFromFd(&server_, fd);

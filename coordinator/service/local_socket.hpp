@@ -1,5 +1,5 @@
-// The unix socket of the local API: mode 0660, owned by the configured group; each caller's pid, uid and gid are
-// logged before gRPC gets the connection. Accepts on the loop.
+// The unix socket of the local API: mode 0660, owned by the configured group; each caller's pid, uid and gid
+// are logged before gRPC gets the connection. Accepts on the loop.
 #pragma once
 
 #include <boost/asio/io_context.hpp>

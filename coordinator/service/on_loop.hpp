@@ -33,7 +33,8 @@ template <class Work>
 auto onLoop(boost::asio::io_context& loop, Work work) -> decltype(work()) {
   using ResultType = decltype(work());
   using Value = typename ResultType::value_type;
-  return awaitLoop<Value>(loop, [work = std::move(work)](std::function<void(ResultType)> done) { done(work()); });
+  return awaitLoop<Value>(loop,
+                          [work = std::move(work)](std::function<void(ResultType)> done) { done(work()); });
 }
 
 }  // namespace rdmove

@@ -1,8 +1,8 @@
 #include "coordinator/service/partner_client.hpp"
 
-#include <boost/asio/post.hpp>
 #include <fmt/format.h>
 #include <grpcpp/create_channel.h>
+#include <boost/asio/post.hpp>
 
 #include <atomic>
 #include <map>
@@ -73,16 +73,18 @@ class GrpcPartner : public Partner {
     const auto called = call("reach " + partner_.name.str(), &v1::Partner::Stub::Hello, request, reply);
     if (!called) return called;
     if (reply.instance() == instance_) {
-      return failure(ErrorCode::kConflict, "reach " + partner_.name.str(), partner_.address + " is this very host",
-                     "Correct its address in rdmoved.toml.");
+      return failure(ErrorCode::kConflict, "reach " + partner_.name.str(),
+                     partner_.address + " is this very host", "Correct its address in rdmoved.toml.");
     }
     if (reply.api() != kPartnerApi) {
-      return failure(ErrorCode::kIncompatible, "reach " + partner_.name.str(),
-                     fmt::format("it speaks version {} of the partner API, this host {}", reply.api(), kPartnerApi),
-                     "Install the same version of rdmove on both hosts.");
+      return failure(
+          ErrorCode::kIncompatible, "reach " + partner_.name.str(),
+          fmt::format("it speaks version {} of the partner API, this host {}", reply.api(), kPartnerApi),
+          "Install the same version of rdmove on both hosts.");
     }
     if (reply.host() != partner_.name.str()) {
-      return failure(ErrorCode::kConflict, "reach " + partner_.name.str(), "the daemon there is host " + reply.host(),
+      return failure(ErrorCode::kConflict, "reach " + partner_.name.str(),
+                     "the daemon there is host " + reply.host(),
                      "Make the name in [partners] and [daemon] host agree.");
     }
     return {};
@@ -95,7 +97,8 @@ class GrpcPartner : public Partner {
     request.set_source_host(config_.host.str());
     for (const MovingVf& vf : plan.vfs) *request.add_vfs() = toMessage(vf);
     v1::PartnerExamineReply reply;
-    if (auto called = call("ask " + partner_.name.str(), &v1::Partner::Stub::Examine, request, reply); !called) {
+    if (auto called = call("ask " + partner_.name.str(), &v1::Partner::Stub::Examine, request, reply);
+        !called) {
       return tl::unexpected(called.error());
     }
     std::vector<Finding> findings;
@@ -113,7 +116,8 @@ class GrpcPartner : public Partner {
     request.set_hold_ms(static_cast<unsigned>(hold.count()));
     for (const MovingVf& vf : plan.vfs) *request.add_vfs() = toMessage(vf);
     v1::ReserveReply reply;
-    if (auto called = call("reserve at " + partner_.name.str(), &v1::Partner::Stub::Reserve, request, reply); !called) {
+    if (auto called = call("reserve at " + partner_.name.str(), &v1::Partner::Stub::Reserve, request, reply);
+        !called) {
       return tl::unexpected(called.error());
     }
     if (reply.granted_size() != static_cast<int>(plan.vfs.size())) {
@@ -133,8 +137,8 @@ class GrpcPartner : public Partner {
     v1::ReleaseIdentityRequest request;
     request.set_migration(id.str());
     v1::ReleaseIdentityReply reply;
-    return call("tell " + partner_.name.str() + " that the identity is free", &v1::Partner::Stub::ReleaseIdentity,
-                request, reply);
+    return call("tell " + partner_.name.str() + " that the identity is free",
+                &v1::Partner::Stub::ReleaseIdentity, request, reply);
   }
 
   Result<WithdrawAnswer> withdraw(const MigrationId& id, bool source_runs) override {
@@ -142,8 +146,8 @@ class GrpcPartner : public Partner {
     request.set_migration(id.str());
     request.set_source_runs(source_runs);
     v1::WithdrawReply reply;
-    if (auto called = call("take the reservation back at " + partner_.name.str(), &v1::Partner::Stub::Withdraw, request,
-                           reply);
+    if (auto called = call("take the reservation back at " + partner_.name.str(),
+                           &v1::Partner::Stub::Withdraw, request, reply);
         !called) {
       return tl::unexpected(called.error());
     }
@@ -177,7 +181,9 @@ class GrpcPartner : public Partner {
 class GrpcPartners : public Partners {
  public:
   explicit GrpcPartners(const Config& config) : config_(config) {}
-  void add(const HostName& name, std::unique_ptr<Partner> partner) { partners_.emplace(name, std::move(partner)); }
+  void add(const HostName& name, std::unique_ptr<Partner> partner) {
+    partners_.emplace(name, std::move(partner));
+  }
 
   Result<Partner*> find(const HostName& name) override {
     const auto partner = partners_.find(name);
@@ -215,7 +221,8 @@ Result<std::unique_ptr<Partners>> makePartners(const Config& config, const std::
   if (!credentials) return tl::unexpected(credentials.error());
   auto partners = std::make_unique<GrpcPartners>(config);
   for (const auto& [name, partner] : config.partners) {
-    const auto channel = grpc::CreateCustomChannel(partner.address, *credentials, channelArguments(partner, config.insecure));
+    const auto channel =
+        grpc::CreateCustomChannel(partner.address, *credentials, channelArguments(partner, config.insecure));
     partners->add(name, std::make_unique<GrpcPartner>(config, partner, instance, channel, loop));
   }
   return partners;

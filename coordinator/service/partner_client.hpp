@@ -1,4 +1,5 @@
-// The partners of the configuration, as gRPC clients: one channel each, kept open, mutual TLS unless insecure.
+// The partners of the configuration, as gRPC clients: one channel each, kept open, mutual TLS unless
+// insecure.
 #pragma once
 
 #include <boost/asio/io_context.hpp>

@@ -17,7 +17,8 @@ constexpr std::chrono::milliseconds kLongestHold{3600000};
 
 Result<std::vector<MovingVf>> readVfs(const google::protobuf::RepeatedPtrField<v1::PartnerVf>& messages) {
   if (messages.size() > kMostVfs) {
-    return failure(ErrorCode::kBadInput, "read the partner's request", fmt::format("more than {} VFs", kMostVfs));
+    return failure(ErrorCode::kBadInput, "read the partner's request",
+                   fmt::format("more than {} VFs", kMostVfs));
   }
   std::vector<MovingVf> vfs;
   for (const v1::PartnerVf& message : messages) {
@@ -30,11 +31,13 @@ Result<std::vector<MovingVf>> readVfs(const google::protobuf::RepeatedPtrField<v
 
 }  // namespace
 
-Result<HostName> PartnerService::caller(const grpc::ServerContext& context, const std::string& claimed) const {
+Result<HostName> PartnerService::caller(const grpc::ServerContext& context,
+                                        const std::string& claimed) const {
   const auto& partners = services_.config.partners;
   if (services_.config.insecure) {
     if (partners.count(HostName(claimed)) == 0) {
-      return failure(ErrorCode::kRefused, "", services_.config.host.str() + " does not know the host " + claimed,
+      return failure(ErrorCode::kRefused, "",
+                     services_.config.host.str() + " does not know the host " + claimed,
                      "Add [partners." + claimed + "] to its rdmoved.toml.");
     }
     return HostName(claimed);
@@ -48,11 +51,13 @@ Result<HostName> PartnerService::caller(const grpc::ServerContext& context, cons
     }
   }
   return failure(ErrorCode::kRefused, "",
-                 "no partner of " + services_.config.host.str() + " has a certificate for " + (seen.empty() ? "no name" : seen),
+                 "no partner of " + services_.config.host.str() + " has a certificate for " +
+                     (seen.empty() ? "no name" : seen),
                  "Set san of the partner in its rdmoved.toml.");
 }
 
-grpc::Status PartnerService::mayTouch(const grpc::ServerContext& context, const std::string& migration) const {
+grpc::Status PartnerService::mayTouch(const grpc::ServerContext& context,
+                                      const std::string& migration) const {
   if (services_.config.insecure) return grpc::Status::OK;
   const auto host = caller(context, "");
   if (!host) return toStatus(host.error());
@@ -66,12 +71,14 @@ grpc::Status PartnerService::mayTouch(const grpc::ServerContext& context, const 
   return grpc::Status::OK;
 }
 
-grpc::Status PartnerService::Hello(grpc::ServerContext* context, const v1::HelloRequest* request, v1::HelloReply* reply) {
+grpc::Status PartnerService::Hello(grpc::ServerContext* context, const v1::HelloRequest* request,
+                                   v1::HelloReply* reply) {
   if (request->api() != kPartnerApi) {
-    return toStatus(Error{ErrorCode::kIncompatible, "",
-                          fmt::format("{} speaks version {} of the partner API, {} speaks {}", services_.config.host.str(),
-                                      kPartnerApi, request->host(), request->api()),
-                          "Install the same version of rdmove on both hosts."});
+    return toStatus(
+        Error{ErrorCode::kIncompatible, "",
+              fmt::format("{} speaks version {} of the partner API, {} speaks {}",
+                          services_.config.host.str(), kPartnerApi, request->host(), request->api()),
+              "Install the same version of rdmove on both hosts."});
   }
   reply->set_api(kPartnerApi);
   reply->set_host(services_.config.host.str());
@@ -96,7 +103,8 @@ grpc::Status PartnerService::Examine(grpc::ServerContext* context, const v1::Par
   if (!leases) return toStatus(leases.error());
   std::vector<VfName> leased;
   for (const LeaseRecord& lease : *leases) leased.push_back(lease.vf);
-  for (const Finding& finding : examiner_.examineArrival(plan, *host, leased)) *reply->add_findings() = toMessage(finding);
+  for (const Finding& finding : examiner_.examineArrival(plan, *host, leased))
+    *reply->add_findings() = toMessage(finding);
   return grpc::Status::OK;
 }
 
@@ -107,7 +115,8 @@ grpc::Status PartnerService::Reserve(grpc::ServerContext* context, const v1::Res
   auto vfs = readVfs(request->vfs());
   if (!vfs) return toStatus(vfs.error());
   if (request->migration().empty() || request->migration().size() > 128 || request->uuid().size() != 36) {
-    return toStatus(Error{ErrorCode::kBadInput, "read the partner's request", "migration or uuid is not valid", ""});
+    return toStatus(
+        Error{ErrorCode::kBadInput, "read the partner's request", "migration or uuid is not valid", ""});
   }
   Plan plan;
   plan.id = MigrationId(request->migration());
@@ -121,13 +130,17 @@ grpc::Status PartnerService::Reserve(grpc::ServerContext* context, const v1::Res
   for (const MovingVf& vf : plan.vfs) {
     if (std::find(allowed.begin(), allowed.end(), vf.declaration.pool) == allowed.end()) {
       return toStatus(Error{ErrorCode::kRefused, "reserve a VF for " + plan.domain,
-                            host->str() + " may not use pool " + vf.declaration.pool.str() + " of " + services_.config.host.str(),
+                            host->str() + " may not use pool " + vf.declaration.pool.str() + " of " +
+                                services_.config.host.str(),
                             "Add it to pools of [partners." + host->str() + "] there."});
     }
   }
-  const auto hold = std::clamp(std::chrono::milliseconds(request->hold_ms()), std::chrono::milliseconds(1000), kLongestHold);
-  const auto leases = awaitLoop<std::vector<LeasedVf>>(
-      services_.loop, [this, plan, hold](ArrivalSession::Reserved done) { coordinator_.reserve(plan, hold, std::move(done)); });
+  const auto hold = std::clamp(std::chrono::milliseconds(request->hold_ms()), std::chrono::milliseconds(1000),
+                               kLongestHold);
+  const auto leases =
+      awaitLoop<std::vector<LeasedVf>>(services_.loop, [this, plan, hold](ArrivalSession::Reserved done) {
+        coordinator_.reserve(plan, hold, std::move(done));
+      });
   if (!leases) return toStatus(leases.error());
   for (const LeasedVf& lease : *leases) {
     auto* granted = reply->add_granted();
@@ -138,21 +151,23 @@ grpc::Status PartnerService::Reserve(grpc::ServerContext* context, const v1::Res
   return grpc::Status::OK;
 }
 
-grpc::Status PartnerService::ReleaseIdentity(grpc::ServerContext* context, const v1::ReleaseIdentityRequest* request,
+grpc::Status PartnerService::ReleaseIdentity(grpc::ServerContext* context,
+                                             const v1::ReleaseIdentityRequest* request,
                                              v1::ReleaseIdentityReply*) {
   if (const auto may = mayTouch(*context, request->migration()); !may.ok()) return may;
-  const auto taken = awaitLoop<bool>(services_.loop, [this, &request](std::function<void(Result<bool>)> done) {
-    const auto released = coordinator_.identityReleased(MigrationId(request->migration()));
-    done(released ? Result<bool>(true) : tl::unexpected(released.error()));
-  });
+  const auto taken =
+      awaitLoop<bool>(services_.loop, [this, &request](std::function<void(Result<bool>)> done) {
+        const auto released = coordinator_.identityReleased(MigrationId(request->migration()));
+        done(released ? Result<bool>(true) : tl::unexpected(released.error()));
+      });
   return taken ? grpc::Status::OK : toStatus(taken.error());
 }
 
 grpc::Status PartnerService::Withdraw(grpc::ServerContext* context, const v1::WithdrawRequest* request,
                                       v1::WithdrawReply* reply) {
   if (const auto may = mayTouch(*context, request->migration()); !may.ok()) return may;
-  const auto answer =
-      awaitLoop<WithdrawAnswer>(services_.loop, [this, &request](std::function<void(Result<WithdrawAnswer>)> done) {
+  const auto answer = awaitLoop<WithdrawAnswer>(
+      services_.loop, [this, &request](std::function<void(Result<WithdrawAnswer>)> done) {
         coordinator_.withdraw(MigrationId(request->migration()), request->source_runs(), std::move(done));
       });
   if (!answer) return toStatus(answer.error());

@@ -13,7 +13,8 @@ Result<std::string> slurp(const std::string& path) {
   std::ostringstream text;
   if (file) text << file.rdbuf();
   if (!file || text.str().empty()) {
-    return failure(ErrorCode::kNotFound, "read the TLS file " + path, errno != 0 ? std::strerror(errno) : "it is empty",
+    return failure(ErrorCode::kNotFound, "read the TLS file " + path,
+                   errno != 0 ? std::strerror(errno) : "it is empty",
                    "Set it under [partner_api.tls], or set insecure = true for a laboratory.");
   }
   return text.str();

@@ -1,4 +1,5 @@
-// TLS of the partner API: mutual, from libvirt's own PKI paths unless configured otherwise; none when insecure.
+// TLS of the partner API: mutual, from libvirt's own PKI paths unless configured otherwise; none when
+// insecure.
 #pragma once
 
 #include <grpcpp/security/credentials.h>

@@ -1,5 +1,5 @@
-// Hands a migration's updates from the loop to the gRPC thread that streams them. Bounded: a reader that does not
-// read loses the oldest, never the last. Thread safe.
+// Hands a migration's updates from the loop to the gRPC thread that streams them. Bounded: a reader that does
+// not read loses the oldest, never the last. Thread safe.
 #pragma once
 
 #include <chrono>

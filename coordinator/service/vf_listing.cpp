@@ -24,7 +24,8 @@ void take(v1::VfStatus& status, const Occupant& occupant) {
 
 }  // namespace
 
-Result<std::vector<v1::VfStatus>> listVfs(Hypervisor& hypervisor, Fabric& fabric, const std::vector<LeaseRecord>& leases) {
+Result<std::vector<v1::VfStatus>> listVfs(Hypervisor& hypervisor, Fabric& fabric,
+                                          const std::vector<LeaseRecord>& leases) {
   const auto all = fabric.vfs();
   if (!all) return tl::unexpected(all.error());
   auto taken = occupants(hypervisor, fabric);
@@ -44,7 +45,8 @@ Result<std::vector<v1::VfStatus>> listVfs(Hypervisor& hypervisor, Fabric& fabric
     }
     listing.push_back(std::move(status));
   }
-  // What is left are NICs on a pool's bridge: slots have no number of their own, so each takes the last free one's row.
+  // What is left are NICs on a pool's bridge: slots have no number of their own, so each takes the last free
+  // one's row.
   for (const auto& [name, occupant] : *taken) {
     const auto hash = name.str().find('#');
     if (hash == std::string::npos) continue;

@@ -1,5 +1,5 @@
-// rdmove vf list: every VF of the host's pools, and who has it: nobody, a lease, a running domain, a definition.
-// Blocks on libvirt; any thread but the loop.
+// rdmove vf list: every VF of the host's pools, and who has it: nobody, a lease, a running domain, a
+// definition. Blocks on libvirt; any thread but the loop.
 #pragma once
 
 #include <vector>
@@ -11,6 +11,7 @@
 
 namespace rdmove {
 
-Result<std::vector<v1::VfStatus>> listVfs(Hypervisor& hypervisor, Fabric& fabric, const std::vector<LeaseRecord>& leases);
+Result<std::vector<v1::VfStatus>> listVfs(Hypervisor& hypervisor, Fabric& fabric,
+                                          const std::vector<LeaseRecord>& leases);
 
 }  // namespace rdmove

@@ -36,6 +36,15 @@ protocol::StatusResult Inventory::status(std::optional<protocol::MigrationId> pr
 
 protocol::HoldoutsResult Inventory::holdouts() const {
   auto holding = services_.processes.holding({});
+  // An unplug that hangs has taken the device out of sysfs already; its holder is then seen by its orphaned
+  // node only.
+  for (auto orphan : services_.processes.holding_a_channel()) {
+    const bool known =
+        std::any_of(holding.begin(), holding.end(), [&](const auto& h) { return h.pid == orphan.pid; });
+    if (orphan.device.empty()) orphan.device = "a removed device";
+    if (!known) holding.push_back(std::move(orphan));
+  }
+  if (holding.size() > protocol::limits::holdouts) holding.resize(protocol::limits::holdouts);
   const auto applications = services_.applications.pids();
   std::erase_if(holding, [&](const auto& holder) {
     return is_anchor(holder.device) ||

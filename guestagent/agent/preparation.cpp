@@ -157,8 +157,8 @@ void Preparation::capture_and_remove() {
     if (device.target.kind == DeviceKind::SoftRoce && !device.rdma.empty()) removing_.push_back(device.rdma);
   }
   if (removing_.empty()) return succeed(request_.force ? holders() : std::vector<Holdout>{});
-  // Not earlier: librdmacm opens every device it sees, and an anchor that was made for a prepare that is called off could
-  // not be deleted again while an application goes on with the device that stayed.
+  // Not earlier: librdmacm opens every device it sees, and an anchor that was made for a prepare that is
+  // called off could not be deleted again while an application goes on with the device that stayed.
   if (services_.applications.count() > 0) drop_anchor(services_.rdma, without_empty(rdma_));
   deadline_ =
       services_.timers.after(std::max(remaining(), removal_grace), [this] { removal_deadline_passed(); });

@@ -16,7 +16,7 @@ class Processes {
   virtual std::vector<protocol::Holdout> holding(const std::vector<std::string>& rdma_names) = 0;
 
   /// Those with a completion or event channel that outlived its context: the kernel does not say of which
-  /// device. Asked only when a removal hangs although holding() finds nobody.
+  /// device; nor of which an orphaned node was. Names who a hanging removal waits for.
   virtual std::vector<protocol::Holdout> holding_a_channel() = 0;
 };
 

@@ -72,7 +72,8 @@ bool Restoration::advance(Device& device) {
 bool Restoration::lacks(Device& device, std::string piece, std::string name) {
   protocol::MissingPiece missing{std::move(piece), std::move(name), device.target.alias};
   if (missing != device.missing) {
-    spdlog::info("migration={} phase=restore waits_for={} name={}", request_.migration.text(), missing.piece, missing.name);
+    spdlog::info("migration={} phase=restore waits_for={} name={}", request_.migration.text(), missing.piece,
+                 missing.name);
     device.missing = std::move(missing);
   }
   return false;

@@ -19,7 +19,8 @@
 namespace rdmove::agent {
 namespace {
 
-constexpr unsigned kLowerUp = 1U << 16;  // IFF_LOWER_UP of linux/if.h, which cannot be included beside net/if.h
+constexpr unsigned kLowerUp =
+    1U << 16;  // IFF_LOWER_UP of linux/if.h, which cannot be included beside net/if.h
 
 using LinkObject = std::unique_ptr<rtnl_link, decltype(&rtnl_link_put)>;
 LinkObject new_link(rtnl_link* link) {

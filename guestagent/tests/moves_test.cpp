@@ -2,6 +2,7 @@
 
 #include <gmock/gmock.h>
 
+#include "guestagent/agent/inventory.hpp"
 #include "guestagent/protocol/inventory.hpp"
 #include "guestagent/tests/fakes.hpp"
 
@@ -92,6 +93,17 @@ TEST_F(MovesTest, a_move_and_its_return) {
   EXPECT_EQ(moves->prepared(), std::nullopt);
   EXPECT_FALSE(store.load());
   EXPECT_TRUE(timers.idle());
+}
+
+TEST_F(MovesTest, a_holder_whose_device_has_left_sysfs_is_named_and_an_application_is_not) {
+  const RdmaSysfs sysfs(folder.path);
+  const Inventory inventory(services, sysfs);
+  applications.let_go[7] = true;
+  processes.open = {{42, "holder", "rxe0"}, {7, "app", "rxe0"}};
+  processes.channels = {{43, "orphan", ""}, {42, "holder", ""}, {7, "app", ""}};
+  EXPECT_THAT(inventory.holdouts().holdouts,
+              ElementsAre(protocol::Holdout{42, "holder", "rxe0"},
+                          protocol::Holdout{43, "orphan", "a removed device"}));
 }
 
 TEST_F(MovesTest, names_a_holdout_at_the_deadline_and_changes_nothing) {

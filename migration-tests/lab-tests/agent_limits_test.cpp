@@ -14,14 +14,18 @@ class AgentLimits : public Lab {
     long voluntary_switches = -1;
   };
 
-  /// `count` looks at the agent, a second apart, in one command: the looks themselves are nothing that it sees.
+  /// `count` looks at the agent, a second apart, in one command: the looks themselves are nothing that it
+  /// sees.
   static std::vector<Figures> look(int count) {
-    const Outcome outcome = guest("vm1", "p=$(pidof rdmove-agent); [ -d /proc/$p ] || { echo \"agents: $p\"; exit 1; }; "
-                                             "for i in $(seq " + std::to_string(count) +
-                                             "); do [ $i = 1 ] || sleep 1; "
-                                             "awk '/^VmRSS:/ {print $2}' /proc/$p/status; "
-                                             "awk '{print $14 + $15}' /proc/$p/stat; "
-                                             "awk '/^voluntary_ctxt_switches:/ {print $2}' /proc/$p/status; done");
+    const Outcome outcome =
+        guest("vm1",
+              "p=$(pidof rdmove-agent); [ -d /proc/$p ] || { echo \"agents: $p\"; exit 1; }; "
+              "for i in $(seq " +
+                  std::to_string(count) +
+                  "); do [ $i = 1 ] || sleep 1; "
+                  "awk '/^VmRSS:/ {print $2}' /proc/$p/status; "
+                  "awk '{print $14 + $15}' /proc/$p/stat; "
+                  "awk '/^voluntary_ctxt_switches:/ {print $2}' /proc/$p/status; done");
     EXPECT_EQ(outcome.status, 0) << outcome.output;
     std::istringstream text(outcome.output);
     std::vector<Figures> all;

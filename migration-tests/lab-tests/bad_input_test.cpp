@@ -36,7 +36,8 @@ TEST_F(BadInput, is_refused_with_a_sentence_and_changes_nothing) {
 
   // A domain that is only defined.
   on("hosta", {"sh", "-c",
-               "virsh -q define /dev/stdin <<X\n<domain type='qemu'><name>vm9</name><memory>65536</memory><os><type>hvm</type></os></domain>\nX"});
+               "virsh -q define /dev/stdin <<X\n<domain "
+               "type='qemu'><name>vm9</name><memory>65536</memory><os><type>hvm</type></os></domain>\nX"});
   ASSERT_EQ(state("hosta", "vm9"), "shut off");
   expectRefused({"migrate", "vm9", "hostb"}, "vm9 is not running (shut off");
   EXPECT_EQ(state("hosta", "vm9"), "shut off");
@@ -48,10 +49,13 @@ TEST_F(BadInput, is_refused_with_a_sentence_and_changes_nothing) {
   lab({"daemon", "start", "hostb"});
   expectRefused({"migrate", "vm1", "hostb"}, "0 free VFs");
   lab({"daemon", "stop", "hostb"});
-  on("hostb", {"sed", "-i", "s/^slots = 1/slots = 8/; s/^\\[pools.fabric\\]/[pools.other]/; s/\"fabric\"/\"other\"/", "/etc/rdmove/rdmoved.toml"});
+  on("hostb",
+     {"sed", "-i", "s/^slots = 1/slots = 8/; s/^\\[pools.fabric\\]/[pools.other]/; s/\"fabric\"/\"other\"/",
+      "/etc/rdmove/rdmoved.toml"});
   lab({"daemon", "start", "hostb"});
   expectRefused({"migrate", "vm1", "hostb"}, "no pool fabric");
-  on("hostb", {"sed", "-i", "s/pools.other/pools.fabric/; s/\"other\"/\"fabric\"/", "/etc/rdmove/rdmoved.toml"});
+  on("hostb",
+     {"sed", "-i", "s/pools.other/pools.fabric/; s/\"other\"/\"fabric\"/", "/etc/rdmove/rdmoved.toml"});
   lab({"daemon", "stop", "hostb"});
   lab({"daemon", "start", "hostb"});
 

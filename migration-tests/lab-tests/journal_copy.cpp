@@ -30,9 +30,10 @@ JournalRows rowsOf(const SQLite::Database& db, const std::string& vm_uuid) {
   JournalRows rows;
   SQLite::Statement leases(db, "SELECT vf || ' of ' || migration FROM leases ORDER BY vf");
   while (leases.executeStep()) rows.leases.push_back(leases.getColumn(0).getString());
-  SQLite::Statement unfinished(db,
-                               "SELECT id || iif(role = 1, ' departure', ' arrival') || ' in ' || phase FROM migrations "
-                               "WHERE uuid = ? AND outcome IN (0, 4)");
+  SQLite::Statement unfinished(
+      db,
+      "SELECT id || iif(role = 1, ' departure', ' arrival') || ' in ' || phase FROM migrations "
+      "WHERE uuid = ? AND outcome IN (0, 4)");
   unfinished.bind(1, vm_uuid);
   while (unfinished.executeStep()) rows.unfinished.push_back(unfinished.getColumn(0).getString());
   return rows;
@@ -43,7 +44,8 @@ JournalRows rowsOf(const SQLite::Database& db, const std::string& vm_uuid) {
 std::optional<JournalRows> readJournalCopy(const fs::path& state_dir, const std::string& vm_uuid) {
   const Folder copy;
   try {
-    for (const char* name : {"journal.db", "journal.db-wal"}) fs::copy_file(state_dir / name, copy.path() / name);
+    for (const char* name : {"journal.db", "journal.db-wal"})
+      fs::copy_file(state_dir / name, copy.path() / name);
     return rowsOf(SQLite::Database((copy.path() / "journal.db").string(), SQLite::OPEN_READWRITE), vm_uuid);
   } catch (const std::exception&) {
     return std::nullopt;

@@ -13,7 +13,9 @@ struct JournalRows {
   std::vector<std::string> unfinished;  ///< of the VM asked for: "vm1-20261130-0a1b2c arrival in Plugging"
 };
 
-/// nullopt when the copy cannot be read: the daemon wrote between the copying of its two files. Copy again then.
-std::optional<JournalRows> readJournalCopy(const std::filesystem::path& state_dir, const std::string& vm_uuid);
+/// nullopt when the copy cannot be read: the daemon wrote between the copying of its two files. Copy again
+/// then.
+std::optional<JournalRows> readJournalCopy(const std::filesystem::path& state_dir,
+                                           const std::string& vm_uuid);
 
 }  // namespace rdmove::lab

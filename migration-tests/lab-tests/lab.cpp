@@ -12,8 +12,12 @@
 namespace rdmove::lab {
 namespace {
 
-int vmNumber(const std::string& vm) { return vm.rfind("vm", 0) == 0 ? std::stoi(vm.substr(2)) : 100; }
-std::string addressOf(const std::string& vm) { return "10.77.0." + std::to_string(vmNumber(vm)); }
+int vmNumber(const std::string& vm) {
+  return vm.rfind("vm", 0) == 0 ? std::stoi(vm.substr(2)) : 100;
+}
+std::string addressOf(const std::string& vm) {
+  return "10.77.0." + std::to_string(vmNumber(vm));
+}
 std::string macOf(const std::string& vm) {
   char text[18];
   snprintf(text, sizeof(text), "52:54:00:77:00:%02x", static_cast<unsigned>(vmNumber(vm)));
@@ -88,7 +92,8 @@ void Lab::SetUp() {
   const std::string kind = std::string("Persistent:     ") + (persistent() ? "yes" : "no");
   const bool there = state("hosta", "vm1") == "running" && state("hostb", "vm1").empty() &&
                      virsh("hosta", {"dominfo", "vm1"}).output.find(kind) != std::string::npos &&
-                     occurrences(xml("hosta", "vm1"), "name='ua-rdma0'") == 1 && guest("vm1", "rdma link show rxe0/1").status == 0;
+                     occurrences(xml("hosta", "vm1"), "name='ua-rdma0'") == 1 &&
+                     guest("vm1", "rdma link show rxe0/1").status == 0;
   if (there) return;
   for (const char* host : {"hosta", "hostb"}) lab({"vm", "destroy", std::string("vm1@") + host});
   const Outcome started = lab({"vm", "start", persistent() ? "vm1@hosta" : "vm1@hosta:transient"});
@@ -103,7 +108,8 @@ void Lab::TearDown() {
               << virsh(host, {"list", "--all"}).output << rdmove(host, {"list"}).output
               << on(host, {"tail", "-n", "30", "/var/log/rdmove/rdmoved.log"}).output;
   }
-  std::cerr << "--- agent in vm1\n" << guest("vm1", "tail -n 20 /var/log/rdmove-agent.log; rdma link; ip -br addr").output;
+  std::cerr << "--- agent in vm1\n"
+            << guest("vm1", "tail -n 20 /var/log/rdmove-agent.log; rdma link; ip -br addr").output;
 }
 
 Outcome Lab::lab(std::vector<std::string> words, seconds limit) {
@@ -123,11 +129,13 @@ Outcome Lab::virsh(const std::string& host, std::vector<std::string> words) {
 }
 
 Outcome Lab::guest(const std::string& vm, const std::string& command, seconds limit) {
-  return run({RDMOVE_LAB_COMMAND, "guest", vm, "--timeout", std::to_string(limit.count()), "--", command}, limit + seconds(15));
+  return run({RDMOVE_LAB_COMMAND, "guest", vm, "--timeout", std::to_string(limit.count()), "--", command},
+             limit + seconds(15));
 }
 
 std::vector<std::string> Lab::rdmoveWords(const std::string& host, std::vector<std::string> words) {
-  std::vector<std::string> all = {RDMOVE_LAB_COMMAND, "shell", host, "--", RDMOVE_BUILD_DIR "/coordinator/rdmove"};
+  std::vector<std::string> all = {RDMOVE_LAB_COMMAND, "shell", host, "--",
+                                  RDMOVE_BUILD_DIR "/coordinator/rdmove"};
   all.insert(all.end(), words.begin(), words.end());
   return all;
 }
@@ -178,7 +186,8 @@ void Lab::expectWhole(const std::string& vm, const std::string& host, bool persi
   const std::string info = virsh(host, {"dominfo", vm}).output;
   EXPECT_NE(info.find(persistent ? "Persistent:     yes" : "Persistent:     no"), std::string::npos) << info;
 
-  const Outcome inside = guest(vm, "ip -br addr; rdma link; ping -c1 -w5 10.77.0." + std::string(vm == "peer" ? "1" : "100"));
+  const Outcome inside =
+      guest(vm, "ip -br addr; rdma link; ping -c1 -w5 10.77.0." + std::string(vm == "peer" ? "1" : "100"));
   EXPECT_NE(inside.output.find(addressOf(vm) + "/24"), std::string::npos) << inside.output;
   EXPECT_NE(inside.output.find("link rxe0/1 state ACTIVE"), std::string::npos) << inside.output;
   EXPECT_EQ(inside.status, 0) << "the peer is not reached: " << inside.output;
@@ -191,7 +200,8 @@ void Lab::expectWhole(const std::string& vm, const std::string& host, bool persi
 }
 
 void Lab::startBeat(const std::string& vm) {
-  if (guest("peer", "pidof rdma-beat").status != 0) guest("peer", "rdma-beat server --port 7000 >/var/log/beat.log 2>&1 &");
+  if (guest("peer", "pidof rdma-beat").status != 0)
+    guest("peer", "rdma-beat server --port 7000 >/var/log/beat.log 2>&1 &");
   if (guest(vm, "pidof rdma-beat").status != 0) {
     guest(vm, "rdma-beat client 10.77.0.100 --port 7000 >/var/log/beat.log 2>&1 &");
   }
@@ -202,7 +212,8 @@ void Lab::expectBeatGoesOn(const std::string& vm) {
   const auto count = [&] { return beat(vm).value("echoed", 0); };
   const int before = count();
   EXPECT_TRUE(within(seconds(30), [&] { return count() > before + 20; }))
-      << "the RDMA session of " << vm << " does not flow: " << guest(vm, "tail -n 20 /var/log/beat.log").output;
+      << "the RDMA session of " << vm
+      << " does not flow: " << guest(vm, "tail -n 20 /var/log/beat.log").output;
   EXPECT_EQ(beat(vm).value("errors", -1), 0) << beat(vm).dump();
 }
 
@@ -215,7 +226,9 @@ int Lab::daemonPid(const std::string& host) {
   return 0;
 }
 
-bool Lab::daemonRuns(const std::string& host) { return daemonPid(host) != 0; }
+bool Lab::daemonRuns(const std::string& host) {
+  return daemonPid(host) != 0;
+}
 
 bool Lab::transferring() {
   return virsh("hosta", {"domjobinfo", "vm1"}).output.find("Outgoing migration") != std::string::npos;
@@ -237,6 +250,8 @@ bool Lab::daemonIsStopped(const std::string& host) {
   return end != std::string::npos && end + 2 < text.size() && text[end + 2] == 'T';
 }
 
-void Lab::continueDaemon(const std::string& host) { kill(daemonPid(host), SIGCONT); }
+void Lab::continueDaemon(const std::string& host) {
+  kill(daemonPid(host), SIGCONT);
+}
 
 }  // namespace rdmove::lab

@@ -1,5 +1,6 @@
-// The lab as a GoogleTest fixture: one lab for the whole test program, VMs as each test asks for them. What it says of
-// hosts and guests comes from virsh, from inside the guests and from copies of the journals, never from rdmove.
+// The lab as a GoogleTest fixture: one lab for the whole test program, VMs as each test asks for them. What
+// it says of hosts and guests comes from virsh, from inside the guests and from copies of the journals, never
+// from rdmove.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -18,8 +19,8 @@ using std::chrono::seconds;
 class Lab : public ::testing::Test {
  protected:
   static void SetUpTestSuite();
-  /// A test starts with vm1 whole on hosta and the peer on hostb, both hosts' libvirtd and rdmoved running; what an earlier
-  /// one broke is made anew, and so is a vm1 of the other kind.
+  /// A test starts with vm1 whole on hosta and the peer on hostb, both hosts' libvirtd and rdmoved running;
+  /// what an earlier one broke is made anew, and so is a vm1 of the other kind.
   void SetUp() override;
   void TearDown() override;
   /// Whether vm1 is a persistent domain in this test.
@@ -31,7 +32,8 @@ class Lab : public ::testing::Test {
   static Outcome virsh(const std::string& host, std::vector<std::string> words);
   static Outcome guest(const std::string& vm, const std::string& command, seconds limit = seconds(30));
   static std::vector<std::string> rdmoveWords(const std::string& host, std::vector<std::string> words);
-  static Outcome rdmove(const std::string& host, std::vector<std::string> words, seconds limit = seconds(120));
+  static Outcome rdmove(const std::string& host, std::vector<std::string> words,
+                        seconds limit = seconds(120));
 
   // What is.
   static std::string state(const std::string& host, const std::string& vm);  ///< "running", "" when absent
@@ -43,9 +45,10 @@ class Lab : public ::testing::Test {
   /// True within `limit`; looks every 100 ms, since what it asks has no event that reaches a test.
   static bool within(seconds limit, const std::function<bool()>& what);
 
-  /// The invariants at rest, from outside: `vm` runs on `host` and nowhere else, has its device once with its MAC, alias and
-  /// guest address, in the live XML and (persistent) in the definition; the guest has its address on a live RDMA device and
-  /// reaches its peer; on neither host the journal has a lease, or an unfinished migration of this VM.
+  /// The invariants at rest, from outside: `vm` runs on `host` and nowhere else, has its device once with its
+  /// MAC, alias and guest address, in the live XML and (persistent) in the definition; the guest has its
+  /// address on a live RDMA device and reaches its peer; on neither host the journal has a lease, or an
+  /// unfinished migration of this VM.
   static void expectWhole(const std::string& vm, const std::string& host, bool persistent = true);
 
   /// The RDMA CM session between vm1 and the peer (rdma-beat), started when it is not there.

@@ -21,9 +21,11 @@ TEST_F(MainJob, there_and_back_five_times_in_a_row) {
   }
   expectBeatGoesOn("vm1");
   const auto server = beat("peer");
-  // A message whose echo was under way is sent again, so duplicates are the workload's own; a loss would be ours.
+  // A message whose echo was under way is sent again, so duplicates are the workload's own; a loss would be
+  // ours.
   EXPECT_EQ(server.value("lost", -1), 0) << server.dump();
-  EXPECT_GE(server.value("connections", 0), 11) << "the peer did not see ten reconnections: " << server.dump();
+  EXPECT_GE(server.value("connections", 0), 11)
+      << "the peer did not see ten reconnections: " << server.dump();
 }
 
 TEST_F(MainJob, the_daemon_killed_in_mid_transfer_takes_it_up_again) {
@@ -64,12 +66,15 @@ TEST_F(MainJob, two_vms_at_once_one_of_them_transient) {
 
 TEST_F(MainJob, postcopy_moves_a_guest_that_writes_faster_than_the_link) {
   startBeat("vm1");
-  // 32 MiB written over ten times a second: at 16 MiB/s no pass of pre-copy catches up with it. Not zeros, which QEMU does
-  // not send; over by itself.
-  ASSERT_EQ(guest("vm1", "cd /dev/shm && head -c 1048576 /dev/zero | tr '\\0' x >seed && "
-                         "for i in 1 2 3 4 5; do cat seed seed >twice && mv twice seed; done && "
-                         "(timeout 90 sh -c 'while :; do dd if=/dev/shm/seed of=/dev/shm/dirt bs=1M conv=notrunc; "
-                         "sleep 0.1; done' >/dev/null 2>&1 </dev/null & echo $! >/run/dirt.pid)").status, 0);
+  // 32 MiB written over ten times a second: at 16 MiB/s no pass of pre-copy catches up with it. Not zeros,
+  // which QEMU does not send; over by itself.
+  ASSERT_EQ(guest("vm1",
+                  "cd /dev/shm && head -c 1048576 /dev/zero | tr '\\0' x >seed && "
+                  "for i in 1 2 3 4 5; do cat seed seed >twice && mv twice seed; done && "
+                  "(timeout 90 sh -c 'while :; do dd if=/dev/shm/seed of=/dev/shm/dirt bs=1M conv=notrunc; "
+                  "sleep 0.1; done' >/dev/null 2>&1 </dev/null & echo $! >/run/dirt.pid)")
+                .status,
+            0);
   ASSERT_TRUE(within(seconds(20), [] { return guest("vm1", "[ -s /dev/shm/dirt ]").status == 0; }));
   Running migrate(rdmoveWords("hosta", {"migrate", "vm1", "hostb", "--postcopy", "--bandwidth", "16"}));
   // Post-copy, from outside: libvirt says so on the source while the memory is still on its way.

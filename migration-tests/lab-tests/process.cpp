@@ -75,6 +75,8 @@ Outcome Running::wait(std::chrono::seconds limit) {
   return {status_, text_};
 }
 
-Outcome run(const std::vector<std::string>& words, std::chrono::seconds limit) { return Running(words).wait(limit); }
+Outcome run(const std::vector<std::string>& words, std::chrono::seconds limit) {
+  return Running(words).wait(limit);
+}
 
 }  // namespace rdmove::lab

@@ -1,5 +1,5 @@
-// Every way back before the point of no return: the VM runs on the source with its VF and its addresses, the lease is
-// free, and the command says what failed.
+// Every way back before the point of no return: the VM runs on the source with its VF and its addresses, the
+// lease is free, and the command says what failed.
 #include "lab.hpp"
 
 namespace rdmove::lab {
@@ -38,9 +38,11 @@ TEST_F(Rollback, a_holdout_after_the_unplug_was_asked_is_degraded_and_heals) {
   Running migrate(rdmoveWords("hosta", {"migrate", "vm1", "hostb"}));
   ASSERT_TRUE(within(seconds(30), [] { return daemonIsStopped("hosta"); }));
   // Between the agent's word and the unplug somebody makes a device anew and holds it.
-  const Outcome held = guest("vm1", "rdma link add rxe9 type rxe netdev $(ls /sys/class/net | grep -v lo | while read n; do "
-                                    "grep -q 52:54:00:77 /sys/class/net/$n/address && echo $n; done) && "
-                                    "(ibv_rc_pingpong -d rxe9 -g 1 >/dev/null 2>&1 &)");
+  const Outcome held =
+      guest("vm1",
+            "rdma link add rxe9 type rxe netdev $(ls /sys/class/net | grep -v lo | while read n; do "
+            "grep -q 52:54:00:77 /sys/class/net/$n/address && echo $n; done) && "
+            "(ibv_rc_pingpong -d rxe9 -g 1 >/dev/null 2>&1 &)");
   ASSERT_EQ(held.status, 0) << held.output;
   // It holds the device once it has opened it.
   ASSERT_TRUE(within(seconds(10), [] {
@@ -49,9 +51,12 @@ TEST_F(Rollback, a_holdout_after_the_unplug_was_asked_is_degraded_and_heals) {
   continueDaemon("hosta");
   const Outcome degraded = migrate.wait();
   EXPECT_EQ(degraded.status, 5) << degraded.output;
-  ASSERT_TRUE(within(seconds(20), [] {
-    return rdmove("hosta", {"list", "--json"}).output.find("ibv_rc_pingpong") != std::string::npos;
-  })) << "the holdout is not named: " << rdmove("hosta", {"list", "--json"}).output;
+  ASSERT_TRUE(
+      within(seconds(20),
+             [] {
+               return rdmove("hosta", {"list", "--json"}).output.find("ibv_rc_pingpong") != std::string::npos;
+             }))
+      << "the holdout is not named: " << rdmove("hosta", {"list", "--json"}).output;
   guest("vm1", "kill $(pidof ibv_rc_pingpong)");
   ASSERT_TRUE(within(seconds(60), [] {
     return rdmove("hosta", {"list", "--json"}).output.find("Degraded") == std::string::npos;
@@ -62,7 +67,8 @@ TEST_F(Rollback, a_holdout_after_the_unplug_was_asked_is_degraded_and_heals) {
 TEST_F(Rollback, another_domain_of_that_name_at_the_destination_is_found_by_preflight) {
   startBeat("vm1");
   on("hostb", {"sh", "-c",
-               "virsh -q define /dev/stdin <<X\n<domain type='qemu'><name>vm1</name><memory>65536</memory><os><type>hvm</type></os></domain>\nX"});
+               "virsh -q define /dev/stdin <<X\n<domain "
+               "type='qemu'><name>vm1</name><memory>65536</memory><os><type>hvm</type></os></domain>\nX"});
   ASSERT_EQ(state("hostb", "vm1"), "shut off");
   const std::string before = xml("hosta", "vm1");
   const Outcome refused = rdmove("hosta", {"migrate", "vm1", "hostb"});
@@ -79,7 +85,8 @@ TEST_F(Rollback, the_destination_refuses_after_preflight) {
   stopDaemonAt("hosta", "departure.Transferring");
   Running migrate(rdmoveWords("hosta", {"migrate", "vm1", "hostb"}));
   ASSERT_TRUE(within(seconds(30), [] { return daemonIsStopped("hosta"); }));
-  EXPECT_EQ(xml("hosta", "vm1").find("name='ua-rdma0'"), std::string::npos) << "the device was not taken out yet";
+  EXPECT_EQ(xml("hosta", "vm1").find("name='ua-rdma0'"), std::string::npos)
+      << "the device was not taken out yet";
   lab({"libvirtd", "kill", "hostb"});
   continueDaemon("hosta");
   const Outcome refused = migrate.wait();

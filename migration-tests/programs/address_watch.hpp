@@ -1,5 +1,5 @@
-// Tells when an IP address appears on this machine (netlink, RTM_NEWADDR): with no agent to say "ready", that is the
-// moment at which connecting again can work.
+// Tells when an IP address appears on this machine (netlink, RTM_NEWADDR): with no agent to say "ready", that
+// is the moment at which connecting again can work.
 #pragma once
 
 namespace beat {

@@ -16,7 +16,9 @@ namespace {
 constexpr std::size_t kLineLimit = 64 * 1024;
 }
 
-AgentSocket::~AgentSocket() { disconnect(); }
+AgentSocket::~AgentSocket() {
+  disconnect();
+}
 
 void AgentSocket::disconnect() {
   if (fd_ >= 0) close(fd_);
@@ -33,17 +35,16 @@ void AgentSocket::try_connect(const std::string& name) {
   fd_ = socket(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
   if (fd_ < 0) return;
   if (connect(fd_, reinterpret_cast<const sockaddr*>(&address), sizeof(address)) != 0) return disconnect();
-  send_line(nlohmann::json{{"jsonrpc", "2.0"},
-                           {"id", 1},
-                           {"method", "register"},
-                           {"params", {{"version", 1}, {"name", name}}}}
+  send_line(nlohmann::json{
+      {"jsonrpc", "2.0"}, {"id", 1}, {"method", "register"}, {"params", {{"version", 1}, {"name", name}}}}
                 .dump());
 }
 
 // Lines are short and the agent reads: a socket that does not take one whole is as good as lost.
 void AgentSocket::send_line(const std::string& line) {
   const std::string framed = line + '\n';
-  if (fd_ >= 0 && ::send(fd_, framed.data(), framed.size(), MSG_NOSIGNAL) != static_cast<ssize_t>(framed.size()))
+  if (fd_ >= 0 &&
+      ::send(fd_, framed.data(), framed.size(), MSG_NOSIGNAL) != static_cast<ssize_t>(framed.size()))
     disconnect();
 }
 
@@ -81,10 +82,14 @@ void AgentSocket::handle_line(const std::string& line, std::vector<AgentMessage>
   }
   const std::string method = json["method"];
   const std::string id = json.contains("id") ? json["id"].dump() : std::string();
-  if (method == "quiesce" && !id.empty()) messages.push_back({AgentWord::Quiesce, id});
-  else if (method == "removed") messages.push_back({AgentWord::Removed, {}});
-  else if (method == "ready") messages.push_back({AgentWord::Ready, {}});
-  else if (method == "resume") messages.push_back({AgentWord::Resume, {}});
+  if (method == "quiesce" && !id.empty())
+    messages.push_back({AgentWord::Quiesce, id});
+  else if (method == "removed")
+    messages.push_back({AgentWord::Removed, {}});
+  else if (method == "ready")
+    messages.push_back({AgentWord::Ready, {}});
+  else if (method == "resume")
+    messages.push_back({AgentWord::Resume, {}});
   else if (!id.empty())
     send_line(R"({"jsonrpc":"2.0","id":)" + id + R"(,"error":{"code":-32601,"message":"no such method"}})");
 }

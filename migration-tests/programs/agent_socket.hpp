@@ -1,5 +1,6 @@
-// The application's end of the guest agent's socket (docs/agent-protocol.md, "Applications"), written without the
-// project's own library: as a workload of the tests it must not share that library's mistakes. One thread, never blocks.
+// The application's end of the guest agent's socket (docs/agent-protocol.md, "Applications"), written without
+// the project's own library: as a workload of the tests it must not share that library's mistakes. One
+// thread, never blocks.
 #pragma once
 
 #include <cstdint>

@@ -17,10 +17,11 @@ namespace {
 using std::chrono::milliseconds;
 constexpr milliseconds kFirstBackoff{20};
 constexpr milliseconds kLongestBackoff{100};
-constexpr milliseconds kAttempt{1500};       // the kernel's own time-out for a lost request is over a minute
-constexpr milliseconds kEchoTimeout{5000};   // well above a paused guest; QP retries notice a vanished server sooner
+constexpr milliseconds kAttempt{1500};  // the kernel's own time-out for a lost request is over a minute
+constexpr milliseconds kEchoTimeout{
+    5000};  // well above a paused guest; QP retries notice a vanished server sooner
 constexpr int kResolveTimeoutMs = 1000;
-constexpr int kStaleConnection = 10;         // REJ reason: the other side had the old connection; again, now
+constexpr int kStaleConnection = 10;  // REJ reason: the other side had the old connection; again, now
 constexpr std::uint8_t kAckTimeout = 15;
 
 std::uint64_t random_run() {
@@ -40,8 +41,10 @@ Client::Client(const Options& options, int signals)
 int Client::run() {
   for (;;) {
     wait();
-    if (const auto signal = read_signal(signals_); signal == Signal::End) break;
-    else if (signal == Signal::Stats) log_event("stats " + status());
+    if (const auto signal = read_signal(signals_); signal == Signal::End)
+      break;
+    else if (signal == Signal::Stats)
+      log_event("stats " + status());
     read_agent();
     while (channel_) {
       auto event = take_event(channel_);
@@ -67,11 +70,15 @@ int Client::run() {
 
 Time Client::next_deadline() const {
   switch (state_) {
-    case State::Waiting: return next_attempt_;
+    case State::Waiting:
+      return next_attempt_;
     case State::Resolving:
-    case State::Connecting: return attempt_deadline_;
-    case State::Connected: return sent_at_ + (in_flight_ ? Clock::duration(kEchoTimeout) : options_.interval);
-    case State::Quiesced: break;
+    case State::Connecting:
+      return attempt_deadline_;
+    case State::Connected:
+      return sent_at_ + (in_flight_ ? Clock::duration(kEchoTimeout) : options_.interval);
+    case State::Quiesced:
+      break;
   }
   return Time::max();
 }
@@ -95,13 +102,18 @@ void Client::read_agent() {
   }
   for (const auto& message : agent_.read_messages()) {
     switch (message.word) {
-      case AgentWord::Quiesce: quiesce(message.id); break;
-      case AgentWord::Removed: log_event("agent says removed"); break;
+      case AgentWord::Quiesce:
+        quiesce(message.id);
+        break;
+      case AgentWord::Removed:
+        log_event("agent says removed");
+        break;
       case AgentWord::Lost:  // nobody would say ready any more: back to events and time
       case AgentWord::Ready:
       case AgentWord::Resume:
-        log_event(message.word == AgentWord::Ready ? "agent says ready"
-                  : message.word == AgentWord::Resume ? "agent says resume" : "agent is gone");
+        log_event(message.word == AgentWord::Ready    ? "agent says ready"
+                  : message.word == AgentWord::Resume ? "agent says resume"
+                                                      : "agent is gone");
         if (state_ == State::Quiesced || state_ == State::Waiting) {
           state_ = State::Waiting;
           next_attempt_ = {};
@@ -129,8 +141,9 @@ void Client::quiesce(const std::string& request) {
   log_event("released");
 }
 
-// While the device is there, librdmacm keeps its context open whatever is destroyed; it lets go once the device is no
-// longer listed, and only when asked. A process with no id on the device is never told of that moment: so keep one.
+// While the device is there, librdmacm keeps its context open whatever is destroyed; it lets go once the
+// device is no longer listed, and only when asked. A process with no id on the device is never told of that
+// moment: so keep one.
 void Client::keep_canary(sockaddr_storage local) {
   if (local.ss_family != AF_INET || !channel_) return;
   auto id = make_id(channel_);
@@ -168,8 +181,10 @@ void Client::handle(const CmEvent& event) {
     return let_go();
   }
   switch (event.type) {
-    case RDMA_CM_EVENT_ADDR_RESOLVED: return address_resolved();
-    case RDMA_CM_EVENT_ROUTE_RESOLVED: return route_resolved();
+    case RDMA_CM_EVENT_ADDR_RESOLVED:
+      return address_resolved();
+    case RDMA_CM_EVENT_ROUTE_RESOLVED:
+      return route_resolved();
     case RDMA_CM_EVENT_ESTABLISHED:
       state_ = State::Connected;
       ++connections_;
@@ -181,19 +196,21 @@ void Client::handle(const CmEvent& event) {
       return log_event("connected connections=" + std::to_string(connections_));
     case RDMA_CM_EVENT_REJECTED:
       return retry(event.describe(), event.status == kStaleConnection ? Clock::duration{} : backoff_);
-    case RDMA_CM_EVENT_TIMEWAIT_EXIT: return;
+    case RDMA_CM_EVENT_TIMEWAIT_EXIT:
+      return;
     default:  // resolve and connect errors, DISCONNECTED, DEVICE_REMOVAL
       return retry(event.describe(), state_ == State::Connected ? Clock::duration{} : backoff_);
   }
 }
 
 void Client::address_resolved() {
-  rdma_set_option(id_.get(), RDMA_OPTION_ID, RDMA_OPTION_ID_ACK_TIMEOUT, const_cast<std::uint8_t*>(&kAckTimeout),
-                  sizeof(kAckTimeout));
+  rdma_set_option(id_.get(), RDMA_OPTION_ID, RDMA_OPTION_ID_ACK_TIMEOUT,
+                  const_cast<std::uint8_t*>(&kAckTimeout), sizeof(kAckTimeout));
   auto endpoint = Endpoint::create(std::move(id_));
   if (!endpoint) return retry(endpoint.error(), backoff_);
   endpoint_ = std::move(*endpoint);
-  if (rdma_resolve_route(endpoint_->id(), kResolveTimeoutMs) != 0) retry(last_error("rdma_resolve_route"), backoff_);
+  if (rdma_resolve_route(endpoint_->id(), kResolveTimeoutMs) != 0)
+    retry(last_error("rdma_resolve_route"), backoff_);
 }
 
 void Client::route_resolved() {
@@ -243,7 +260,8 @@ void Client::receive() {
   auto done = endpoint_->poll([&](const Message& message) {
     if (!is_intact(message) || message.run != run_ || message.number != number_ || !in_flight_) {
       ++errors_;
-      log_event("wrong echo number=" + std::to_string(message.number) + " expected=" + std::to_string(number_));
+      log_event("wrong echo number=" + std::to_string(message.number) +
+                " expected=" + std::to_string(number_));
       return;
     }
     in_flight_ = false;
@@ -261,12 +279,18 @@ void Client::keep_status() {
 
 std::string Client::status() const {
   static constexpr const char* kNames[] = {"waiting", "resolving", "connecting", "connected", "quiesced"};
-  return nlohmann::json{{"role", "client"},        {"state", kNames[static_cast<int>(state_)]},
-                        {"connections", connections_}, {"echoed", echoed_}, {"resent", resent_}, {"errors", errors_},
+  return nlohmann::json{{"role", "client"},
+                        {"state", kNames[static_cast<int>(state_)]},
+                        {"connections", connections_},
+                        {"echoed", echoed_},
+                        {"resent", resent_},
+                        {"errors", errors_},
                         {"agent", agent_.fd() >= 0}}
       .dump();
 }
 
-int run_client(const Options& options, int signals) { return Client(options, signals).run(); }
+int run_client(const Options& options, int signals) {
+  return Client(options, signals).run();
+}
 
 }  // namespace beat

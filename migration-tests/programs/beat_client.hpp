@@ -1,5 +1,6 @@
-// The client of rdma-beat, on the guest that moves: keeps one RDMA CM connection, sends a numbered message per interval,
-// lets go of the device when told (by the agent, or by DEVICE_REMOVAL) and connects again as soon as it can.
+// The client of rdma-beat, on the guest that moves: keeps one RDMA CM connection, sends a numbered message
+// per interval, lets go of the device when told (by the agent, or by DEVICE_REMOVAL) and connects again as
+// soon as it can.
 #pragma once
 
 #include <optional>
@@ -43,8 +44,8 @@ class Client {
   AgentSocket agent_;
   AddressWatch addresses_;
   Channel channel_;
-  Id id_;                                // while resolving; the canary while quiesced
-  std::unique_ptr<Endpoint> endpoint_;   // from then on
+  Id id_;                               // while resolving; the canary while quiesced
+  std::unique_ptr<Endpoint> endpoint_;  // from then on
   State state_ = State::Waiting;
   Time next_attempt_{};
   Time attempt_deadline_{};

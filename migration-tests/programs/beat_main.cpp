@@ -1,5 +1,5 @@
-// rdma-beat: a workload for the lab's guests that notices every lost, repeated or wrong message, and how long the line
-// was dead. The server runs on the peer that does not move and is the one that measures.
+// rdma-beat: a workload for the lab's guests that notices every lost, repeated or wrong message, and how long
+// the line was dead. The server runs on the peer that does not move and is the one that measures.
 
 #include <sys/signalfd.h>
 #include <unistd.h>
@@ -15,7 +15,8 @@ namespace {
 
 constexpr auto kUsage =
     "usage: rdma-beat server [--port P] [--status FILE]\n"
-    "       rdma-beat client SERVER [--port P] [--interval-ms 5] [--count N] [--status FILE] [--agent SOCKET]\n";
+    "       rdma-beat client SERVER [--port P] [--interval-ms 5] [--count N] [--status FILE] [--agent "
+    "SOCKET]\n";
 
 bool parse(const std::vector<std::string>& words, beat::Options& options) {
   if (words.empty()) return false;
@@ -28,12 +29,18 @@ bool parse(const std::vector<std::string>& words, beat::Options& options) {
   }
   for (; next + 1 < words.size(); next += 2) {
     const auto& value = words[next + 1];
-    if (words[next] == "--port") options.port = value;
-    else if (words[next] == "--interval-ms") options.interval = std::chrono::milliseconds(std::atoi(value.c_str()));
-    else if (words[next] == "--count") options.count = std::strtoull(value.c_str(), nullptr, 10);
-    else if (words[next] == "--status") options.status_path = value;
-    else if (words[next] == "--agent") options.agent_path = value;
-    else return false;
+    if (words[next] == "--port")
+      options.port = value;
+    else if (words[next] == "--interval-ms")
+      options.interval = std::chrono::milliseconds(std::atoi(value.c_str()));
+    else if (words[next] == "--count")
+      options.count = std::strtoull(value.c_str(), nullptr, 10);
+    else if (words[next] == "--status")
+      options.status_path = value;
+    else if (words[next] == "--agent")
+      options.agent_path = value;
+    else
+      return false;
   }
   return next == words.size();
 }

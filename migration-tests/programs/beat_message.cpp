@@ -17,7 +17,8 @@ Message make_message(std::uint64_t run, std::uint64_t number) {
 }
 
 bool is_intact(const Message& message) {
-  return message.magic == Message::kMagic && message.contents == make_message(message.run, message.number).contents;
+  return message.magic == Message::kMagic &&
+         message.contents == make_message(message.run, message.number).contents;
 }
 
 }  // namespace beat

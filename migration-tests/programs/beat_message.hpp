@@ -1,5 +1,6 @@
-// What rdma-beat sends: a numbered message whose every byte follows from its run and number, so that either end can
-// tell a wrong, torn or misplaced one. Sent as it lies in memory: both ends are the same program on the same machine.
+// What rdma-beat sends: a numbered message whose every byte follows from its run and number, so that either
+// end can tell a wrong, torn or misplaced one. Sent as it lies in memory: both ends are the same program on
+// the same machine.
 #pragma once
 
 #include <array>

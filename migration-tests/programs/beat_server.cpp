@@ -15,8 +15,9 @@
 namespace beat {
 namespace {
 
-constexpr int kBacklog = 1024;              // with a short one, requests that come at once wait for a retransmission
-constexpr std::uint8_t kAckTimeout = 15;    // with the client's retry count of 6 a vanished client is noticed in about 1 s
+constexpr int kBacklog = 1024;  // with a short one, requests that come at once wait for a retransmission
+constexpr std::uint8_t kAckTimeout =
+    15;  // with the client's retry count of 6 a vanished client is noticed in about 1 s
 
 class Server {
  public:
@@ -30,8 +31,10 @@ class Server {
     log_event("listening port=" + options_.port);
     for (Time next_status{};;) {
       wait(signals);
-      if (const auto signal = read_signal(signals); signal == Signal::End) break;
-      else if (signal == Signal::Stats) log_event("stats " + status());
+      if (const auto signal = read_signal(signals); signal == Signal::End)
+        break;
+      else if (signal == Signal::Stats)
+        log_event("stats " + status());
       while (auto event = take_event(channel_)) handle(*event);
       for (auto& [run, session] : sessions_) serve(session);
       if (Clock::now() >= next_status) {
@@ -87,14 +90,15 @@ class Server {
     Hello hello;
     if (event.private_data.size() < sizeof(hello)) return refuse(std::move(id), "no hello");
     std::memcpy(&hello, event.private_data.data(), sizeof(hello));
-    if (hello.magic != Message::kMagic || hello.version != 1) return refuse(std::move(id), "not an rdma-beat");
+    if (hello.magic != Message::kMagic || hello.version != 1)
+      return refuse(std::move(id), "not an rdma-beat");
     Session& session = sessions_[hello.run];
     hello.name.back() = '\0';
     session.name = hello.name.data();
     // The old one goes first: while its id lives, the new connection is refused as stale.
     if (session.endpoint) close(session, "the client connects anew");
-    rdma_set_option(id.get(), RDMA_OPTION_ID, RDMA_OPTION_ID_ACK_TIMEOUT, const_cast<std::uint8_t*>(&kAckTimeout),
-                    sizeof(kAckTimeout));
+    rdma_set_option(id.get(), RDMA_OPTION_ID, RDMA_OPTION_ID_ACK_TIMEOUT,
+                    const_cast<std::uint8_t*>(&kAckTimeout), sizeof(kAckTimeout));
     auto endpoint = Endpoint::create(std::move(id));
     if (!endpoint) return log_event("cannot accept " + session.name + ": " + endpoint.error());
     rdma_conn_param parameters{};
@@ -114,7 +118,8 @@ class Server {
   void close(Session& session, const std::string& why) {
     session.last_success = std::max(session.last_success, session.endpoint->last_success());
     session.endpoint.reset();
-    log_event("disconnected client=" + session.name + " after=" + std::to_string(session.received) + " why=" + why);
+    log_event("disconnected client=" + session.name + " after=" + std::to_string(session.received) +
+              " why=" + why);
   }
 
   void serve(Session& session) {
@@ -123,7 +128,8 @@ class Server {
       count(session, message);
       if (auto sent = session.endpoint->send(message); !sent) ++session.errors;
     });
-    if (!done) close(session, done.error());  // how a client that vanished is noticed; expected, so not an error
+    if (!done)
+      close(session, done.error());  // how a client that vanished is noticed; expected, so not an error
   }
 
   static void count(Session& session, const Message& message) {
@@ -147,25 +153,29 @@ class Server {
     if (session.first_after_reconnect) {
       session.first_after_reconnect = false;
       session.last_blackout_ms = to_ms(now - session.last_success);
-      log_event("reconnected client=" + session.name + " blackout_ms=" + std::to_string(*session.last_blackout_ms) +
-                " lost=" + std::to_string(session.lost) + " duplicates=" + std::to_string(session.duplicates));
+      log_event(
+          "reconnected client=" + session.name + " blackout_ms=" + std::to_string(*session.last_blackout_ms) +
+          " lost=" + std::to_string(session.lost) + " duplicates=" + std::to_string(session.duplicates));
     }
   }
 
   /// The sums first, as most labs have one client; each client by name below.
   std::string status() const {
     nlohmann::json clients = nlohmann::json::object();
-    nlohmann::json all{{"role", "server"}, {"connections", 0U}, {"connected", 0U},  {"received", 0U},
-                       {"lost", 0U},       {"duplicates", 0U},  {"errors", 0U},     {"last_blackout_ms", nullptr},
-                       {"longest_gap_ms", 0.0}};
+    nlohmann::json all{
+        {"role", "server"},     {"connections", 0U}, {"connected", 0U}, {"received", 0U},
+        {"lost", 0U},           {"duplicates", 0U},  {"errors", 0U},    {"last_blackout_ms", nullptr},
+        {"longest_gap_ms", 0.0}};
     for (const auto& [run, session] : sessions_) {
       nlohmann::json one{{"connections", session.connections}, {"connected", session.endpoint ? 1U : 0U},
                          {"received", session.received},       {"lost", session.lost},
                          {"duplicates", session.duplicates},   {"errors", session.errors}};
-      for (const auto& [key, value] : one.items()) all[key] = all[key].get<std::uint64_t>() + value.get<std::uint64_t>();
+      for (const auto& [key, value] : one.items())
+        all[key] = all[key].get<std::uint64_t>() + value.get<std::uint64_t>();
       one["longest_gap_ms"] = session.longest_gap_ms;
       all["longest_gap_ms"] = std::max(all["longest_gap_ms"].get<double>(), session.longest_gap_ms);
-      if (session.last_blackout_ms) all["last_blackout_ms"] = one["last_blackout_ms"] = *session.last_blackout_ms;
+      if (session.last_blackout_ms)
+        all["last_blackout_ms"] = one["last_blackout_ms"] = *session.last_blackout_ms;
       // A client program that was started again has the same name: its last run is the one to show.
       one["last_seen"] = to_ms(session.last_received.time_since_epoch()) / 1000;
       if (!clients.contains(session.name) || clients[session.name]["last_seen"] <= one["last_seen"])
@@ -178,11 +188,14 @@ class Server {
   const Options& options_;
   Channel channel_;
   Id listener_;
-  std::map<std::uint64_t, Session> sessions_;  // by the client's run; last, so that ids go before their channel
+  std::map<std::uint64_t, Session>
+      sessions_;  // by the client's run; last, so that ids go before their channel
 };
 
 }  // namespace
 
-int run_server(const Options& options, int signals) { return Server(options).run(signals); }
+int run_server(const Options& options, int signals) {
+  return Server(options).run(signals);
+}
 
 }  // namespace beat

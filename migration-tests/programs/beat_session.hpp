@@ -1,4 +1,5 @@
-// What the server knows of one client process, over all its connections. Plain values and the present connection.
+// What the server knows of one client process, over all its connections. Plain values and the present
+// connection.
 #pragma once
 
 #include <memory>

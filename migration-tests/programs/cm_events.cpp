@@ -7,7 +7,9 @@
 
 namespace beat {
 
-std::string last_error(const char* call) { return std::string(call) + ": " + std::strerror(errno); }
+std::string last_error(const char* call) {
+  return std::string(call) + ": " + std::strerror(errno);
+}
 
 std::string CmEvent::describe() const {
   return std::string(rdma_event_str(type)) + " status=" + std::to_string(status);

@@ -1,5 +1,5 @@
-// RDMA CM events, taken and acknowledged in one step: destroying an id waits for ever for an event of it that is not
-// acknowledged, so nobody here ever holds one.
+// RDMA CM events, taken and acknowledged in one step: destroying an id waits for ever for an event of it that
+// is not acknowledged, so nobody here ever holds one.
 #pragma once
 
 #include <rdma/rdma_cma.h>
@@ -39,8 +39,9 @@ Result<Id> make_id(const Channel& channel);
 /// The next event, if there is one.
 std::optional<CmEvent> take_event(const Channel& channel);
 
-/// After the last id and object on a device is gone: librdmacm itself keeps the device's context open, and the device
-/// cannot leave, until the list of devices is read again. Works only if another RDMA device exists.
+/// After the last id and object on a device is gone: librdmacm itself keeps the device's context open, and
+/// the device cannot leave, until the list of devices is read again. Works only if another RDMA device
+/// exists.
 void let_go_of_devices();
 
 std::string last_error(const char* call);

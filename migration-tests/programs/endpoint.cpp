@@ -17,7 +17,8 @@ Result<void> Endpoint::allocate() {
   ibv_context* device = id_->verbs;
   if (!device) return tl::unexpected(std::string("the id is bound to no RDMA device"));
   if (!(domain_ = ibv_alloc_pd(device))) return tl::unexpected(last_error("ibv_alloc_pd"));
-  if (!(completions_ = ibv_create_comp_channel(device))) return tl::unexpected(last_error("ibv_create_comp_channel"));
+  if (!(completions_ = ibv_create_comp_channel(device)))
+    return tl::unexpected(last_error("ibv_create_comp_channel"));
   fcntl(completions_->fd, F_SETFL, fcntl(completions_->fd, F_GETFL) | O_NONBLOCK);
   if (!(queue_ = ibv_create_cq(device, 4 * kSlots, nullptr, completions_, 0)))
     return tl::unexpected(last_error("ibv_create_cq"));
@@ -28,7 +29,8 @@ Result<void> Endpoint::allocate() {
   attributes.cap = {kSlots, kSlots, 1, 1, 0};
   attributes.qp_type = IBV_QPT_RC;
   attributes.sq_sig_all = 1;
-  if (rdma_create_qp(id_.get(), domain_, &attributes) != 0) return tl::unexpected(last_error("rdma_create_qp"));
+  if (rdma_create_qp(id_.get(), domain_, &attributes) != 0)
+    return tl::unexpected(last_error("rdma_create_qp"));
   has_qp_ = true;
   if (ibv_req_notify_cq(queue_, 0) != 0) return tl::unexpected(last_error("ibv_req_notify_cq"));
   for (std::uint64_t slot = 0; slot < kSlots; ++slot)
@@ -43,7 +45,8 @@ Result<void> Endpoint::post_receive(std::uint64_t slot) {
   request.sg_list = &piece;
   request.num_sge = 1;
   ibv_recv_wr* bad = nullptr;
-  if ((errno = ibv_post_recv(id_->qp, &request, &bad)) != 0) return tl::unexpected(last_error("ibv_post_recv"));
+  if ((errno = ibv_post_recv(id_->qp, &request, &bad)) != 0)
+    return tl::unexpected(last_error("ibv_post_recv"));
   ++outstanding_;
   return {};
 }
@@ -58,7 +61,8 @@ Result<void> Endpoint::send(const Message& message) {
   request.num_sge = 1;
   request.opcode = IBV_WR_SEND;
   ibv_send_wr* bad = nullptr;
-  if ((errno = ibv_post_send(id_->qp, &request, &bad)) != 0) return tl::unexpected(last_error("ibv_post_send"));
+  if ((errno = ibv_post_send(id_->qp, &request, &bad)) != 0)
+    return tl::unexpected(last_error("ibv_post_send"));
   ++outstanding_;
   return {};
 }
@@ -71,7 +75,8 @@ Result<void> Endpoint::poll(const std::function<void(const Message&)>& received)
   ibv_wc completion{};
   while (ibv_poll_cq(queue_, 1, &completion) > 0) {
     --outstanding_;
-    if (completion.status != IBV_WC_SUCCESS) return tl::unexpected(std::string(ibv_wc_status_str(completion.status)));
+    if (completion.status != IBV_WC_SUCCESS)
+      return tl::unexpected(std::string(ibv_wc_status_str(completion.status)));
     last_success_ = Clock::now();
     if (completion.wr_id >= kSlots) continue;
     const Message message = buffers_.at(completion.wr_id);

@@ -1,5 +1,5 @@
-// One connection's objects on the device: id, PD, completion channel, CQ, MR and QP, with a ring of buffers for Messages.
-// Owned by the client or by a session of the server. One thread.
+// One connection's objects on the device: id, PD, completion channel, CQ, MR and QP, with a ring of buffers
+// for Messages. Owned by the client or by a session of the server. One thread.
 #pragma once
 
 #include <array>
@@ -16,15 +16,18 @@ class Endpoint {
   /// Takes an id that is bound to a device (address resolved, or a connect request) and posts all receives.
   static Result<std::unique_ptr<Endpoint>> create(Id id);
 
-  /// In the order that is known to end: QP to ERR, flushes drained, then QP, MR, CQ, channel, PD, id. No event of the id
-  /// may be unacknowledged. Can block for up to 50 s when the device was unplugged with sends in flight.
+  /// In the order that is known to end: QP to ERR, flushes drained, then QP, MR, CQ, channel, PD, id. No
+  /// event of the id may be unacknowledged. Can block for up to 50 s when the device was unplugged with sends
+  /// in flight.
   ~Endpoint();
   Endpoint(const Endpoint&) = delete;
   Endpoint& operator=(const Endpoint&) = delete;
 
   rdma_cm_id* id() const { return id_.get(); }
   int completion_fd() const { return completions_->fd; }
-  Time last_success() const { return last_success_; }  ///< of a send or a receive; the epoch if there was none
+  Time last_success() const {
+    return last_success_;
+  }  ///< of a send or a receive; the epoch if there was none
 
   Result<void> send(const Message& message);
 

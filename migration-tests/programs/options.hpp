@@ -16,7 +16,8 @@ struct Options {
   std::string agent_path = "/run/rdmove/agent.sock";
 };
 
-/// Both return the process's exit status; `signals` is a signalfd for SIGUSR1 (say the counters), SIGINT, SIGTERM (end).
+/// Both return the process's exit status; `signals` is a signalfd for SIGUSR1 (say the counters), SIGINT,
+/// SIGTERM (end).
 int run_server(const Options& options, int signals);
 int run_client(const Options& options, int signals);
 

@@ -1,4 +1,5 @@
-// /run/rdma-beat.json: the counters, for whoever looks in from outside. Rewritten whole and renamed into place.
+// /run/rdma-beat.json: the counters, for whoever looks in from outside. Rewritten whole and renamed into
+// place.
 #pragma once
 
 #include <string>

@@ -1,5 +1,5 @@
-// Domain XML in libvirt 9.0's own form, shortened, with devices put in; SR-IOV devices as libvirt's documentation has
-// them. An unshortened dump is real_domain.hpp.
+// Domain XML in libvirt 9.0's own form, shortened, with devices put in; SR-IOV devices as libvirt's
+// documentation has them. An unshortened dump is real_domain.hpp.
 #pragma once
 
 #include <string>

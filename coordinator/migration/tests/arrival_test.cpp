@@ -1,4 +1,5 @@
-// Every transition of the arrival, as a table (state, event) -> state, and the rules that the table cannot say.
+// Every transition of the arrival, as a table (state, event) -> state, and the rules that the table cannot
+// say.
 #include <gtest/gtest.h>
 
 #include <map>
@@ -33,8 +34,8 @@ class Arrival {
 };
 
 const std::map<std::string, Step> kWorksOn = {
-    {"Staging", Step::kStage},    {"Plugging", Step::kPlug},     {"RestoringGuest", Step::kRestoreGuest},
-    {"Verifying", Step::kVerify}, {"Freeing", Step::kUnstage},   {"Unstaging", Step::kUnstage},
+    {"Staging", Step::kStage},     {"Plugging", Step::kPlug},   {"RestoringGuest", Step::kRestoreGuest},
+    {"Verifying", Step::kVerify},  {"Freeing", Step::kUnstage}, {"Unstaging", Step::kUnstage},
     {"Abandoning", Step::kUnstage}};
 
 std::unique_ptr<Arrival> at(const std::string& phase) {
@@ -155,7 +156,8 @@ TEST(Arrival, the_point_of_no_return_is_the_resume) {
 }
 
 TEST(Arrival, waiting_states_look_at_the_domain_when_they_are_entered) {
-  for (const char* phase : {"Awaiting", "Incoming"}) EXPECT_TRUE(at(phase)->world.hasBegun(Step::kObserve)) << phase;
+  for (const char* phase : {"Awaiting", "Incoming"})
+    EXPECT_TRUE(at(phase)->world.hasBegun(Step::kObserve)) << phase;
 }
 
 TEST(Arrival, a_restart_in_the_middle_of_staging_gives_the_lease_back) {

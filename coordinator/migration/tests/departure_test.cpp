@@ -1,4 +1,5 @@
-// Every transition of the departure, as a table (state, event) -> state, and the rules that the table cannot say.
+// Every transition of the departure, as a table (state, event) -> state, and the rules that the table cannot
+// say.
 #include <gtest/gtest.h>
 
 #include <map>
@@ -52,11 +53,11 @@ const std::map<std::string, Place>& places() {
   static const std::map<std::string, Place> all = [] {
     std::map<std::string, Place> map;
     const std::vector<std::pair<const char*, Step>> forward = {
-        {"Preflight", Step::kExamine},         {"Reserving", Step::kReserve},
-        {"Preparing", Step::kPrepareGuest},    {"Unplugging", Step::kUnplug},
+        {"Preflight", Step::kExamine},           {"Reserving", Step::kReserve},
+        {"Preparing", Step::kPrepareGuest},      {"Unplugging", Step::kUnplug},
         {"TakingIdentity", Step::kTakeIdentity}, {"AnnouncingRelease", Step::kAnnounceRelease},
-        {"Transferring", Step::kTransfer},     {"Handover", Step::kAwaitArrival},
-        {"Releasing", Step::kReturnVf},        {"Completed", Step::kReturnVf}};
+        {"Transferring", Step::kTransfer},       {"Handover", Step::kAwaitArrival},
+        {"Releasing", Step::kReturnVf},          {"Completed", Step::kReturnVf}};
     std::vector<Step> path;
     for (const auto& [phase, step] : forward) {
       map[phase] = {step, path, false};
@@ -240,9 +241,9 @@ TEST(Departure, every_state_has_its_rows) {
 
 TEST(Departure, a_whole_migration_does_its_steps_in_order) {
   const auto departure = at("Completed");
-  EXPECT_THAT(departure->world.begun,
-              ElementsAre(Step::kExamine, Step::kReserve, Step::kPrepareGuest, Step::kUnplug, Step::kTakeIdentity,
-                          Step::kAnnounceRelease, Step::kTransfer, Step::kAwaitArrival, Step::kReturnVf));
+  EXPECT_THAT(departure->world.begun, ElementsAre(Step::kExamine, Step::kReserve, Step::kPrepareGuest,
+                                                  Step::kUnplug, Step::kTakeIdentity, Step::kAnnounceRelease,
+                                                  Step::kTransfer, Step::kAwaitArrival, Step::kReturnVf));
   EXPECT_EQ(departure->world.outcome, Outcome::kCompleted);
   EXPECT_THAT(departure->world.blamed, IsEmpty());
   EXPECT_THAT(departure->world.armed, IsEmpty()) << "a timer outlived its state";
@@ -307,7 +308,8 @@ TEST(Departure, cancel_in_the_transfer_asks_libvirt_and_lets_the_job_decide) {
 }
 
 TEST(Departure, cancel_is_refused_past_the_point_of_no_return_and_on_the_way_back) {
-  for (const char* phase : {"Handover", "Releasing", "Settling", "Replugging", "RestoringGuest", "Completed"}) {
+  for (const char* phase :
+       {"Handover", "Releasing", "Settling", "Replugging", "RestoringGuest", "Completed"}) {
     EXPECT_FALSE(at(phase)->machine.cancel()) << phase;
   }
 }
@@ -336,13 +338,23 @@ TEST(Departure, a_holdout_before_the_unplug_never_asks_for_it) {
 }
 
 TEST(Departure, a_restart_goes_on_from_every_journaled_phase) {
-  const std::map<std::string, std::string> recovered = {
-      {"Preflight", "Refusing"},     {"Reserving", "Refusing"},         {"Refusing", "Refusing"},
-      {"Preparing", "RestoringGuest"}, {"RestoringGuest", "RestoringGuest"}, {"Unplugging", "Unplugging"},
-      {"UnplugStuck", "UnplugStuck"}, {"TakingIdentity", "TakingIdentity"}, {"AnnouncingRelease", "AnnouncingRelease"},
-      {"Transferring", "Transferring"}, {"Settling", "Settling"},       {"Handover", "Handover"},
-      {"Releasing", "Releasing"},    {"Replugging", "Replugging"},      {"Withdrawing", "Withdrawing"},
-      {"Unpreparing", "Unpreparing"}, {"a phase of a later version", "Settling"}};
+  const std::map<std::string, std::string> recovered = {{"Preflight", "Refusing"},
+                                                        {"Reserving", "Refusing"},
+                                                        {"Refusing", "Refusing"},
+                                                        {"Preparing", "RestoringGuest"},
+                                                        {"RestoringGuest", "RestoringGuest"},
+                                                        {"Unplugging", "Unplugging"},
+                                                        {"UnplugStuck", "UnplugStuck"},
+                                                        {"TakingIdentity", "TakingIdentity"},
+                                                        {"AnnouncingRelease", "AnnouncingRelease"},
+                                                        {"Transferring", "Transferring"},
+                                                        {"Settling", "Settling"},
+                                                        {"Handover", "Handover"},
+                                                        {"Releasing", "Releasing"},
+                                                        {"Replugging", "Replugging"},
+                                                        {"Withdrawing", "Withdrawing"},
+                                                        {"Unpreparing", "Unpreparing"},
+                                                        {"a phase of a later version", "Settling"}};
   for (const std::string& phase : DepartureMachine::phases()) {
     if (phase == "Completed" || phase == "Refused" || phase == "RolledBack") continue;
     ASSERT_EQ(recovered.count(phase), 1U) << phase;

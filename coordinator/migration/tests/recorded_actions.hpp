@@ -1,4 +1,5 @@
-// The world of a machine under test: writes down what the machine asks for, and answers when the test says so.
+// The world of a machine under test: writes down what the machine asks for, and answers when the test says
+// so.
 #pragma once
 
 #include <gmock/gmock.h>

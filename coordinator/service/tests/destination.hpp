@@ -1,5 +1,5 @@
-// A destination in one process: the partner API's real server on 127.0.0.1, the real coordinator and SQLite journal, on a
-// hypervisor that knows no domain and a pool "fabric" of four slots on br0.
+// A destination in one process: the partner API's real server on 127.0.0.1, the real coordinator and SQLite
+// journal, on a hypervisor that knows no domain and a pool "fabric" of four slots on br0.
 #pragma once
 
 #include <gmock/gmock.h>
@@ -30,7 +30,8 @@ class FakeHypervisor : public Hypervisor {
   MOCK_METHOD(Result<std::string>, xml, (const DomainUuid&, XmlKind), (override));
   MOCK_METHOD(Result<void>, define, (const std::string&), (override));
   MOCK_METHOD(Result<std::optional<std::string>>, metadata, (const DomainUuid&, XmlKind), (override));
-  MOCK_METHOD(Result<void>, setMetadata, (const DomainUuid&, XmlKind, const std::optional<std::string>&), (override));
+  MOCK_METHOD(Result<void>, setMetadata, (const DomainUuid&, XmlKind, const std::optional<std::string>&),
+              (override));
   MOCK_METHOD(Result<void>, detach, (const DomainUuid&, const DeviceAlias&), (override));
   MOCK_METHOD(Result<void>, attach, (const DomainUuid&, const std::string&), (override));
   MOCK_METHOD(Result<void>, migrate, (const MigrationRequest&), (override));
@@ -57,7 +58,9 @@ class FakeFabric : public Fabric {
     });
     ON_CALL(*this, hasPool).WillByDefault([](const PoolName& pool) { return pool.str() == "fabric"; });
     ON_CALL(*this, softRoce).WillByDefault(testing::Return(true));
-    ON_CALL(*this, bind).WillByDefault([](const VfName&, const MovingVf& vf) { return bindToBridge(vf.device_xml, "br0"); });
+    ON_CALL(*this, bind).WillByDefault([](const VfName&, const MovingVf& vf) {
+      return bindToBridge(vf.device_xml, "br0");
+    });
   }
   MOCK_METHOD(Result<std::vector<VfInfo>>, vfs, (), (override));
   MOCK_METHOD(bool, hasPool, (const PoolName&), (const, override));
@@ -132,7 +135,8 @@ class Destination {
     hosta.pools = {PoolName("fabric")};
     config.partners[hosta.name] = hosta;
     journal_ = std::move(openJournal(dir_.path() / "journal.db", clock_, config.host).value());
-    services_.emplace(Services{loop_, workers_, hypervisor, fabric, *journal_, agents_, partners_, bulletin_, clock_, config});
+    services_.emplace(Services{loop_, workers_, hypervisor, fabric, *journal_, agents_, partners_, bulletin_,
+                               clock_, config});
     examiner_.emplace(loop_, hypervisor, fabric, partners_, agents_, config);
     coordinator_.emplace(*services_, *examiner_);
     service_.emplace(*services_, *coordinator_, *examiner_, kInstance);
@@ -177,7 +181,8 @@ class Destination {
   SystemClock clock_;
   std::unique_ptr<Journal> journal_;
   boost::asio::io_context loop_{1};
-  boost::asio::executor_work_guard<boost::asio::io_context::executor_type> work_ = boost::asio::make_work_guard(loop_);
+  boost::asio::executor_work_guard<boost::asio::io_context::executor_type> work_ =
+      boost::asio::make_work_guard(loop_);
   boost::asio::thread_pool workers_{2};
   NoAgents links_;
   AgentDesk agents_{links_};

@@ -1,4 +1,5 @@
-// The source's side of the partner API: what it makes of a destination that is not what the configuration says.
+// The source's side of the partner API: what it makes of a destination that is not what the configuration
+// says.
 #include <gtest/gtest.h>
 
 #include "coordinator/service/convert.hpp"
@@ -64,12 +65,14 @@ TEST(PartnerClient, names_both_versions_when_the_destination_speaks_another) {
 
 TEST(PartnerClient, hands_on_what_a_destination_says_that_refuses_its_version) {
   OtherDaemon other;
-  other.status = {grpc::StatusCode::UNIMPLEMENTED, "hostb speaks version 7 of the partner API, hosta speaks 1."};
+  other.status = {grpc::StatusCode::UNIMPLEMENTED,
+                  "hostb speaks version 7 of the partner API, hosta speaks 1."};
   const LoopbackServer server(other);
   const auto hello = Source(server.address()).hostb().hello();
   ASSERT_FALSE(hello);
   EXPECT_EQ(hello.error().code, ErrorCode::kIncompatible);
-  EXPECT_THAT(hello.error().sentence(), HasSubstr("hostb speaks version 7 of the partner API, hosta speaks 1."));
+  EXPECT_THAT(hello.error().sentence(),
+              HasSubstr("hostb speaks version 7 of the partner API, hosta speaks 1."));
 }
 
 TEST(PartnerClient, says_that_a_server_without_this_api_is_of_another_version) {

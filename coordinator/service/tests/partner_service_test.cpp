@@ -1,4 +1,5 @@
-// What a destination makes of a partner's words: whatever is not right is refused with a sentence, and nothing of it is left.
+// What a destination makes of a partner's words: whatever is not right is refused with a sentence, and
+// nothing of it is left.
 #include <gtest/gtest.h>
 
 #include "coordinator/service/convert.hpp"
@@ -14,7 +15,8 @@ using testing::Not;
 constexpr const char* kMigration = "vm1-20261130-0a1b2c";
 constexpr const char* kUuid = "52540077-0000-4000-8000-000000000001";
 constexpr const char* kDevice =
-    "<interface type='bridge'><mac address='52:54:00:77:00:01'/><model type='virtio'/><alias name='ua-rdma0'/>"
+    "<interface type='bridge'><mac address='52:54:00:77:00:01'/><model type='virtio'/><alias "
+    "name='ua-rdma0'/>"
     "<address type='pci' domain='0x0000' bus='0x06' slot='0x00' function='0x0'/></interface>";
 
 v1::PartnerVf goodVf() {
@@ -42,7 +44,9 @@ v1::ReserveRequest goodReservation() {
 
 class PartnerServiceTest : public testing::Test {
  protected:
-  grpc::Status reserve(const v1::ReserveRequest& request) { return hostb_.call(&v1::Partner::Stub::Reserve, request, granted_); }
+  grpc::Status reserve(const v1::ReserveRequest& request) {
+    return hostb_.call(&v1::Partner::Stub::Reserve, request, granted_);
+  }
   grpc::Status examine(const v1::ReserveRequest& like) {
     v1::PartnerExamineRequest request;
     request.set_domain(like.domain());
@@ -142,9 +146,9 @@ TEST_F(PartnerServiceTest, a_field_that_is_not_valid_is_named) {
 }
 
 TEST_F(PartnerServiceTest, a_migration_or_uuid_that_is_not_valid_is_refused) {
-  for (const auto& [migration, uuid] : {std::pair{std::string(), std::string(kUuid)},
-                                        std::pair{std::string(129, 'm'), std::string(kUuid)},
-                                        std::pair{std::string(kMigration), std::string("52540077")}}) {
+  for (const auto& [migration, uuid] :
+       {std::pair{std::string(), std::string(kUuid)}, std::pair{std::string(129, 'm'), std::string(kUuid)},
+        std::pair{std::string(kMigration), std::string("52540077")}}) {
     v1::ReserveRequest request = goodReservation();
     request.set_migration(migration);
     request.set_uuid(uuid);
@@ -161,12 +165,14 @@ TEST_F(PartnerServiceTest, what_is_granted_names_no_script_path_or_device_of_the
       "<script path='/tmp/evil'/><downscript path='/tmp/evil'/><backend tap='/dev/evil' vhost='/dev/evil'/>"
       "<target dev='vnet0' managed='no'/><guest dev='evil'/><tune><sndbuf>0</sndbuf></tune>"
       "<mac address='52:54:00:77:00:01'/><model type='virtio'/><driver name='vhost' queues='2'/>"
-      "<alias name='ua-rdma0'/><address type='pci' domain='0x0000' bus='0x06' slot='0x00' function='0x0'/></interface>");
+      "<alias name='ua-rdma0'/><address type='pci' domain='0x0000' bus='0x06' slot='0x00' "
+      "function='0x0'/></interface>");
   const grpc::Status status = reserve(request);
   ASSERT_TRUE(status.ok()) << status.error_message();
   ASSERT_EQ(granted_.granted_size(), 1);
   const std::string xml = granted_.granted(0).device_xml();
-  for (const char* hostile : {"script", "/tmp", "/etc", "/dev", "file", "vnet0", "eth0", "lan0", "default", "evil", "ethernet"}) {
+  for (const char* hostile :
+       {"script", "/tmp", "/etc", "/dev", "file", "vnet0", "eth0", "lan0", "default", "evil", "ethernet"}) {
     EXPECT_THAT(xml, Not(HasSubstr(hostile)));
   }
   EXPECT_THAT(xml, HasSubstr("bridge=\"br0\""));
@@ -176,7 +182,8 @@ TEST_F(PartnerServiceTest, what_is_granted_names_no_script_path_or_device_of_the
 TEST_F(PartnerServiceTest, a_rom_file_of_the_destination_is_not_named_either) {
   v1::ReserveRequest request = goodReservation();
   request.mutable_vfs(0)->set_device_xml(
-      "<interface type='bridge'><mac address='52:54:00:77:00:01'/><model type='virtio'/><alias name='ua-rdma0'/>"
+      "<interface type='bridge'><mac address='52:54:00:77:00:01'/><model type='virtio'/><alias "
+      "name='ua-rdma0'/>"
       "<rom bar='on' file='/etc/shadow'/></interface>");
   const grpc::Status status = reserve(request);
   ASSERT_TRUE(status.ok()) << status.error_message();
@@ -185,8 +192,9 @@ TEST_F(PartnerServiceTest, a_rom_file_of_the_destination_is_not_named_either) {
 
 TEST_F(PartnerServiceTest, an_xml_with_entities_is_not_expanded) {
   v1::ReserveRequest request = goodReservation();
-  request.mutable_vfs(0)->set_device_xml("<!DOCTYPE x [<!ENTITY e SYSTEM 'file:///etc/passwd'>]><interface type='bridge'>"
-                                         "<mac address='52:54:00:77:00:01'/><model type='&e;'/><alias name='ua-rdma0'/></interface>");
+  request.mutable_vfs(0)->set_device_xml(
+      "<!DOCTYPE x [<!ENTITY e SYSTEM 'file:///etc/passwd'>]><interface type='bridge'>"
+      "<mac address='52:54:00:77:00:01'/><model type='&e;'/><alias name='ua-rdma0'/></interface>");
   const grpc::Status status = reserve(request);
   for (const auto& vf : granted_.granted()) EXPECT_THAT(vf.device_xml(), Not(HasSubstr("root:")));
   if (!status.ok()) expectNothingChanged();
@@ -219,7 +227,8 @@ TEST_F(PartnerServiceTest, a_withdrawal_frees_the_lease) {
   const grpc::Status status = hostb_.call(&v1::Partner::Stub::Withdraw, request, reply);
   ASSERT_TRUE(status.ok()) << status.error_message();
   EXPECT_FALSE(reply.running_here());
-  for (int i = 0; i < 100 && !hostb_.leases().empty(); ++i) std::this_thread::sleep_for(std::chrono::milliseconds(20));
+  for (int i = 0; i < 100 && !hostb_.leases().empty(); ++i)
+    std::this_thread::sleep_for(std::chrono::milliseconds(20));
   EXPECT_TRUE(hostb_.leases().empty());
   const auto rows = hostb_.migrations();
   ASSERT_EQ(rows.size(), 1U);
@@ -234,7 +243,8 @@ TEST_F(PartnerServiceTest, an_unknown_migration_is_said_to_be_unknown) {
   EXPECT_EQ(status.error_code(), StatusCode::NOT_FOUND);
   EXPECT_THAT(status.error_message(), HasSubstr("no reservation vm1-nosuch"));
 
-  // A source that has proven that it runs the VM only gives the reservation back: there is none, which is as good.
+  // A source that has proven that it runs the VM only gives the reservation back: there is none, which is as
+  // good.
   v1::WithdrawRequest withdraw;
   withdraw.set_migration("vm1-nosuch");
   withdraw.set_source_runs(true);

@@ -12,7 +12,8 @@
 namespace beat {
 namespace {
 
-// The agent's end. Everything is on one machine and non-blocking on our side, so each step is done when it returns.
+// The agent's end. Everything is on one machine and non-blocking on our side, so each step is done when it
+// returns.
 class AgentSocketTest : public testing::Test {
  protected:
   void SetUp() override {
@@ -70,12 +71,14 @@ TEST_F(AgentSocketTest, answers_a_quiesce_under_its_id) {
   AgentSocket application(path_);
   meet(application);
   heard();
-  say(R"({"jsonrpc":"2.0","id":"q-7","method":"quiesce","params":{"migration":"m","deadline_ms":2000}})" "\n");
+  say(R"({"jsonrpc":"2.0","id":"q-7","method":"quiesce","params":{"migration":"m","deadline_ms":2000}})"
+      "\n");
   const auto messages = application.read_messages();
   ASSERT_EQ(messages.size(), 1U);
   EXPECT_EQ(messages[0].word, AgentWord::Quiesce);
   application.answer_released(messages[0].id);
-  EXPECT_EQ(heard(), R"({"jsonrpc":"2.0","id":"q-7","result":{"released":true}})" "\n");
+  EXPECT_EQ(heard(), R"({"jsonrpc":"2.0","id":"q-7","result":{"released":true}})"
+                     "\n");
 }
 
 TEST_F(AgentSocketTest, a_line_in_pieces_is_one_message_and_rubbish_is_none) {

@@ -5,7 +5,9 @@
 namespace beat {
 namespace {
 
-TEST(BeatMessage, is_intact_as_made) { EXPECT_TRUE(is_intact(make_message(7, 1))); }
+TEST(BeatMessage, is_intact_as_made) {
+  EXPECT_TRUE(is_intact(make_message(7, 1)));
+}
 
 TEST(BeatMessage, every_single_wrong_byte_is_noticed) {
   for (std::size_t place = 0; place < make_message(7, 1).contents.size(); ++place) {
