@@ -133,13 +133,9 @@ void ArrivalSession::timerPassed(TimerId timer) {
 Attempt ArrivalSession::begin(Step step) {
   const Attempt attempt{++last_attempt_};
   if (superseded_) return attempt;
-  if (!intentJournaled()) retryIntent();
-  if (!intentJournaled() && !machine_.arrived() && step != Step::kUnstage) {
-    later([this, step, attempt] {
-      answer(step, attempt,
-             failure(ErrorCode::kExhausted, "journal the next step", "the journal cannot be written",
-                     "Make room on the disk under the daemon's state_dir."));
-    });
+  const bool changes_nothing = step == Step::kObserve || step == Step::kUnstage;
+  if (!intentJournaled() && !machine_.arrived() && !changes_nothing) {
+    later([this, step, attempt] { answer(step, attempt, tl::unexpected(unjournaled())); });
     return attempt;
   }
   switch (step) {

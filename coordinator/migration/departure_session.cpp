@@ -87,14 +87,9 @@ void DepartureSession::timerPassed(TimerId timer) {
 
 Attempt DepartureSession::begin(Step step) {
   const Attempt attempt{++last_attempt_};
-  if (!intentJournaled()) retryIntent();
   if (!intentJournaled() && !(report_ && report_->arrived)) {
     // Write ahead: what could not be journaled is not done. Past the switch observation has to serve instead.
-    later([this, step, attempt] {
-      answer(step, attempt,
-             failure(ErrorCode::kExhausted, "journal the next step", "the journal cannot be written",
-                     "Make room on the disk under the daemon's state_dir."));
-    });
+    later([this, step, attempt] { answer(step, attempt, tl::unexpected(unjournaled())); });
     return attempt;
   }
   switch (step) {

@@ -27,8 +27,16 @@ void Session::enterPhase(const std::string& phase) {
   services_.entered(record_.role, phase);
 }
 
-void Session::retryIntent() {
-  intent_journaled_ = services_.journal.enter(record_.id, record_.role, record_.phase).has_value();
+bool Session::intentJournaled() {
+  if (!intent_journaled_) {
+    intent_journaled_ = services_.journal.enter(record_.id, record_.role, record_.phase).has_value();
+  }
+  return intent_journaled_;
+}
+
+Error Session::unjournaled() {
+  return {ErrorCode::kExhausted, "journal the next step", "the journal cannot be written",
+          "Make room on the disk under the daemon's state_dir."};
 }
 
 void Session::leavePhase(const std::string& phase, bool failed) {

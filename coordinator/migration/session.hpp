@@ -72,8 +72,9 @@ class Session : public std::enable_shared_from_this<Session> {
   void guestDid(const std::string& what, std::chrono::milliseconds took);
   void publish(const std::string& message);
   /// The journal refused the phase's intent: before the point of no return nothing may be done then.
-  bool intentJournaled() const { return intent_journaled_; }
-  void retryIntent();
+  /// A refusal is asked about again each time, since there may be room meanwhile.
+  bool intentJournaled();
+  static Error unjournaled();
 
   virtual void timerPassed(TimerId timer) = 0;
 
