@@ -1,8 +1,8 @@
-// Messages over a Connection: each is delivered once and in order, over any number of failovers, for the life of the two
-// processes. Delivered means that the receiver's received() has returned.
+// Messages over a Connection: each is delivered once and in order, over any number of failovers, for the life
+// of the two processes. Delivered means that the receiver's received() has returned.
 //
-// Bounded: a sender keeps what is not acknowledged in `send_slots` slots, and never has more on its way than the
-// receiver has slots for; beyond that send() says WouldBlock until writable(). How it works on the wire:
+// Bounded: a sender keeps what is not acknowledged in `send_slots` slots, and never has more on its way than
+// the receiver has slots for; beyond that send() says WouldBlock until writable(). How it works on the wire:
 // docs/channel-protocol.md. Thread: the loop's.
 #pragma once
 
@@ -68,15 +68,16 @@ struct LocalPart {
   std::size_t length = 0;
 };
 
-/// Called once: an empty Result when the write is done, or the read's data is there; Gone if nobody will ever know.
+/// Called once: an empty Result when the write is done, or the read's data is there; Gone if nobody will ever
+/// know.
 using OneSidedDone = std::function<void(const Result<void>&)>;
 
 class ChannelCore;
 
 class Channel {
  public:
-  static Result<std::unique_ptr<Channel>> connect(Loop& loop, const SocketAddress& peer, const ChannelOptions& options,
-                                                  ChannelHandler& handler,
+  static Result<std::unique_ptr<Channel>> connect(Loop& loop, const SocketAddress& peer,
+                                                  const ChannelOptions& options, ChannelHandler& handler,
                                                   const std::optional<SocketAddress>& local = {});
   static Result<std::unique_ptr<Channel>> accept(ConnectionRequest& request, const ChannelOptions& options,
                                                  ChannelHandler& handler);
@@ -84,8 +85,8 @@ class Channel {
   Channel(const Channel&) = delete;
   Channel& operator=(const Channel&) = delete;
 
-  /// Copies the message and gives its number. While Down it is kept and sent later. Errors: TooLarge (also for a peer
-  /// that takes less; that is known from the first up() on), WouldBlock, Gone.
+  /// Copies the message and gives its number. While Down it is kept and sent later. Errors: TooLarge (also
+  /// for a peer that takes less; that is known from the first up() on), WouldBlock, Gone.
   Result<std::uint64_t> send(std::span<const std::byte> message);
 
   /// While paused nothing is delivered, and the peer runs out of credit.
@@ -98,23 +99,26 @@ class Channel {
   /// A region of the peer's; its length, or nothing if it is not (or no longer) shown.
   [[nodiscard]] std::optional<std::size_t> peer_region(std::string_view name) const;
 
-  /// One-sided. In order with send(): a write that was asked for before a message is done before that message is
-  /// delivered. Over a failover, a write that was not known to be done is done again (at least once); so is a read.
-  Result<void> write(const LocalPart& from, std::string_view peer_region, std::size_t offset, OneSidedDone done);
+  /// One-sided. In order with send(): a write that was asked for before a message is done before that message
+  /// is delivered. Over a failover, a write that was not known to be done is done again (at least once); so
+  /// is a read.
+  Result<void> write(const LocalPart& from, std::string_view peer_region, std::size_t offset,
+                     OneSidedDone done);
   Result<void> read(std::string_view peer_region, std::size_t offset, const LocalPart& to, OneSidedDone done);
 
-  /// Says goodbye after what was accepted is delivered; gone(Closed) comes then, or after the connection's time.
+  /// Says goodbye after what was accepted is delivered; gone(Closed) comes then, or after the connection's
+  /// time.
   void finish();
   /// At once; gone(Closed) comes before it returns.
   void close();
 
   [[nodiscard]] ConnectionState state() const;
   [[nodiscard]] const Connection& connection() const;
-  [[nodiscard]] std::uint64_t sent() const;          ///< number of the last message accepted by send()
-  [[nodiscard]] std::uint64_t acknowledged() const;  ///< number of the last one known to be delivered
-  [[nodiscard]] std::uint64_t delivered() const;     ///< number of the last one that was delivered to us
-  [[nodiscard]] std::uint64_t resent() const;        ///< messages that went again after a failover
-  [[nodiscard]] std::uint32_t message_limit() const; ///< what the peer takes; 0 before the first up()
+  [[nodiscard]] std::uint64_t sent() const;           ///< number of the last message accepted by send()
+  [[nodiscard]] std::uint64_t acknowledged() const;   ///< number of the last one known to be delivered
+  [[nodiscard]] std::uint64_t delivered() const;      ///< number of the last one that was delivered to us
+  [[nodiscard]] std::uint64_t resent() const;         ///< messages that went again after a failover
+  [[nodiscard]] std::uint32_t message_limit() const;  ///< what the peer takes; 0 before the first up()
 
  private:
   explicit Channel(std::shared_ptr<ChannelCore> core);

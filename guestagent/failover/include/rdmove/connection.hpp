@@ -1,10 +1,11 @@
-// One RDMA CM connection that outlives its device: when the device leaves (a migration, a surprise removal) or the
-// peer's does, its verbs objects are destroyed, and made anew when there is a way again. Addresses stay the same; queue
-// pair, keys and GID index do not.
+// One RDMA CM connection that outlives its device: when the device leaves (a migration, a surprise removal)
+// or the peer's does, its verbs objects are destroyed, and made anew when there is a way again. Addresses
+// stay the same; queue pair, keys and GID index do not.
 //
 //   Connecting --> Up --> Down --> Up --> ... --> Gone
 //
-// A handle; destroying it is close(). Everything on the loop's thread. It may be destroyed inside its own callbacks.
+// A handle; destroying it is close(). Everything on the loop's thread. It may be destroyed inside its own
+// callbacks.
 #pragma once
 
 #include <infiniband/verbs.h>
@@ -88,9 +89,11 @@ struct QueueShape {
 
 struct ConnectionOptions {
   QueueShape queues;
-  /// Down for this long (not counting the time that our own agent holds us): Gone. Also for the first connect.
+  /// Down for this long (not counting the time that our own agent holds us): Gone. Also for the first
+  /// connect.
   std::chrono::milliseconds give_up_after{120'000};
-  /// After this long with nothing completed, a zero-length RDMA WRITE asks whether the peer's device is there. 0: never.
+  /// After this long with nothing completed, a zero-length RDMA WRITE asks whether the peer's device is
+  /// there. 0: never.
   std::chrono::milliseconds keepalive{1'000};
   std::uint8_t ack_timeout = 15;  ///< local ACK timeout, 4.096 us * 2^n (IBA 11.2.5.2)
   std::uint8_t retry_count = 6;   ///< transport retries; 7 never ends on soft-RoCE
@@ -110,11 +113,11 @@ class ConnectionHandler {
   virtual void opened(Connection&) {}
   /// Connected: sends may be posted.
   virtual void up(Connection&) = 0;
-  /// The device will leave: stop posting, and call quiesced() when what matters has completed. At the deadline it is
-  /// taken down anyway.
+  /// The device will leave: stop posting, and call quiesced() when what matters has completed. At the
+  /// deadline it is taken down anyway.
   virtual void quiesce(Connection& connection, std::chrono::steady_clock::time_point deadline);
-  /// The queue pair is about to be destroyed; no completion comes any more. What was posted and has not completed is
-  /// of unknown fate.
+  /// The queue pair is about to be destroyed; no completion comes any more. What was posted and has not
+  /// completed is of unknown fate.
   virtual void down(Connection&, DownReason) = 0;
   /// For good. Last call.
   virtual void gone(Connection&, const Gone&) = 0;
@@ -137,9 +140,11 @@ class Region {
 class Connection {
  public:
   /// Reached states come as callbacks; an error here means that nothing was started.
-  /// `local`: the persistent address to come from; without it the kernel's choice of the first connect is kept.
+  /// `local`: the persistent address to come from; without it the kernel's choice of the first connect is
+  /// kept.
   static Result<std::unique_ptr<Connection>> connect(Loop& loop, const SocketAddress& peer,
-                                                     const ConnectionOptions& options, ConnectionHandler& handler,
+                                                     const ConnectionOptions& options,
+                                                     ConnectionHandler& handler,
                                                      const std::optional<SocketAddress>& local = {});
   ~Connection();
   Connection(const Connection&) = delete;
@@ -151,7 +156,8 @@ class Connection {
   [[nodiscard]] SocketAddress local() const;  ///< port 0 unless this side listened
   [[nodiscard]] SocketAddress peer() const;
   [[nodiscard]] std::span<const std::byte> peer_private_data() const;
-  [[nodiscard]] std::chrono::milliseconds last_blackout() const;  ///< from down() to the next up(), our own clock
+  [[nodiscard]] std::chrono::milliseconds last_blackout()
+      const;  ///< from down() to the next up(), our own clock
 
   /// Null while Connecting or Down (except in opened()).
   [[nodiscard]] ibv_qp* queue_pair() const;
@@ -161,8 +167,8 @@ class Connection {
   Result<void> post_send(ibv_send_wr& first);
   Result<void> post_receive(ibv_recv_wr& first);
 
-  /// `access`: IBV_ACCESS_*. Can be called at any time; the memory must outlive the Region. On a device that refuses it,
-  /// the connection goes down and Gone.
+  /// `access`: IBV_ACCESS_*. Can be called at any time; the memory must outlive the Region. On a device that
+  /// refuses it, the connection goes down and Gone.
   Result<std::unique_ptr<Region>> register_memory(void* address, std::size_t length, int access);
 
   void quiesced();  ///< the answer to quiesce()
@@ -201,11 +207,12 @@ class ListenerHandler {
   virtual void requested(ConnectionRequest& request) = 0;
 };
 
-/// Accepts first connections on an address. One bound to an IP address dies with its device in the kernel; this one is
-/// bound again when the address is back. Calls of known connections do not come here.
+/// Accepts first connections on an address. One bound to an IP address dies with its device in the kernel;
+/// this one is bound again when the address is back. Calls of known connections do not come here.
 class Listener {
  public:
-  static Result<std::unique_ptr<Listener>> listen(Loop& loop, const SocketAddress& address, ListenerHandler& handler,
+  static Result<std::unique_ptr<Listener>> listen(Loop& loop, const SocketAddress& address,
+                                                  ListenerHandler& handler,
                                                   AddressPolicy policy = AddressPolicy::MustExist);
   ~Listener();
   Listener(const Listener&) = delete;

@@ -1,9 +1,11 @@
-// The event loop that connections, channels and listeners live on. It holds the RDMA CM event channel, the line to the
-// guest agent, the timers, and the thread that takes down queue pairs (which may block for many seconds).
+// The event loop that connections, channels and listeners live on. It holds the RDMA CM event channel, the
+// line to the guest agent, the timers, and the thread that takes down queue pairs (which may block for many
+// seconds).
 //
-// Who runs it: either the application (poll fd() for reading, then dispatch()), or the library (start_thread()).
-// All callbacks come from the thread that runs it. Except for post(), call(), stop() and in_loop(), everything in this
-// library may only be called on that thread. A process may have several loops; they share nothing.
+// Who runs it: either the application (poll fd() for reading, then dispatch()), or the library
+// (start_thread()). All callbacks come from the thread that runs it. Except for post(), call(), stop() and
+// in_loop(), everything in this library may only be called on that thread. A process may have several loops;
+// they share nothing.
 #pragma once
 
 #include <chrono>
@@ -20,8 +22,8 @@ struct LoopOptions {
   /// How the agent shows this program; at most 128 bytes. Empty: the program's name.
   std::string name;
 
-  /// The guest agent's application socket. Empty: work without an agent. If nobody listens there, the loop goes by the
-  /// kernel's events alone and tries again now and then.
+  /// The guest agent's application socket. Empty: work without an agent. If nobody listens there, the loop
+  /// goes by the kernel's events alone and tries again now and then.
   std::string agent_socket = "/run/rdmove/agent.sock";
 
   /// How many connect requests may be on their way to us at once; told to the peers, who keep to it.
@@ -48,8 +50,9 @@ class Loop {
 
   Result<void> start_thread();  ///< run() on a thread of the library's own
 
-  void post(std::function<void()> work);         ///< any thread: run it on the loop, soon
-  void call(const std::function<void()>& work);  ///< any thread: run it on the loop and wait; on the loop: at once
+  void post(std::function<void()> work);  ///< any thread: run it on the loop, soon
+  void call(
+      const std::function<void()>& work);  ///< any thread: run it on the loop and wait; on the loop: at once
   [[nodiscard]] bool in_loop() const;
 
   [[nodiscard]] LoopCore& core() { return *core_; }
