@@ -115,7 +115,7 @@ Attempt DepartureSession::begin(Step step) {
       transfer(attempt);
       break;
     case Step::kAbortTransfer:
-      abortTransfer(attempt);
+      abortTransfer();
       break;
     case Step::kSettle:
       settle(attempt);

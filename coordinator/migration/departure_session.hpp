@@ -57,7 +57,7 @@ class DepartureSession : public Session, private DepartureActions {
   void prepareGuest(Attempt attempt);
   void unplug(Attempt attempt);
   void lookWhetherRemoved();
-  void abortTransfer(Attempt attempt);
+  void abortTransfer();
   void takeIdentity(Attempt attempt);
   void announceRelease(Attempt attempt);
   void replug(Attempt attempt);

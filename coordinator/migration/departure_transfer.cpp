@@ -118,7 +118,7 @@ void DepartureSession::transferEnded(Result<void> result) {
 
 /// A job that has not begun yet, or is just being locked, takes no abort: asked again at each tick until it
 /// has ended.
-void DepartureSession::abortTransfer(Attempt) {
+void DepartureSession::abortTransfer() {
   abort_wanted_ = true;
   offload<void>([this, uuid = plan_.uuid] { return services_.hypervisor.abortJob(uuid); },
                 [this](Result<void> aborted) {
@@ -133,7 +133,7 @@ void DepartureSession::watchProgress() {
     const auto self = weak.lock();
     if (error || !self || transfer_over_) return;
     readProgress(false);
-    if (abort_wanted_) abortTransfer(Attempt{});
+    if (abort_wanted_) abortTransfer();
     // A job that fails gives no event here when we did not start it ourselves: its absence is the word then.
     if (adopting_) return adoptTransfer();
     watchProgress();

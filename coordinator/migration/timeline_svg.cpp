@@ -196,10 +196,10 @@ class Picture {
     const double top = y + (kRow - kBar) / 2.0;
     const double base = y + 17.5;
     const double radius = std::min(4.0, (to - from) / 2);
-    const std::string duration = row.running ? "running" : number(row.duration()) + " ms";
+    const std::string duration = row.running ? "running" : fmt::format("{} ms", number(row.duration()));
     add("<g><title>{}: begin {} ms, {}{}{}</title>", escaped(row.span->phase, 80), number(row.begin),
         duration, row.span->failed ? ", failed" : "",
-        row.span->detail.empty() ? "" : "\n" + escaped(row.span->detail, 400));
+        row.span->detail.empty() ? "" : fmt::format("\n{}", escaped(row.span->detail, 400)));
     add("<text x=\"{}\" y=\"{}\">{}</text>", 44, base, escaped(row.span->phase, 22));
     const std::string style = row.span->failed ? "class=\"failed\""
                               : row.running    ? fmt::format("fill=\"url(#f{})\"", colour)
