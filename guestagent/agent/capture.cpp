@@ -13,9 +13,13 @@ using protocol::ErrorCode;
 using protocol::FieldReader;
 namespace limits = protocol::limits;
 
-constexpr int format = 1;
+// 2 has more keys than 1, all of them optional: an agent that was upgraded while its guest is prepared reads
+// what the older one wrote.
+constexpr int format = 2;
+constexpr int oldest_format = 1;
 constexpr std::size_t max_items = 100'000;
 constexpr std::size_t max_item_bytes = 64 * 1024;
+constexpr std::size_t max_altname_bytes = 127;
 
 std::string to_hex(const Bytes& bytes) {
   return fmt::format("{:02x}", fmt::join(bytes, ""));
@@ -30,13 +34,18 @@ json items_json(const std::vector<CapturedItem>& items) {
 json link_json(const CapturedLink& link) {
   json out{{"index", link.index},
            {"netdev", link.netdev},
-           {"mac", link.mac.text()},
+           {protocol::identity_key(link.identity), to_text(link.identity)},
            {"mtu", link.mtu},
            {"up", link.up},
            {"addresses", items_json(link.addresses)},
            {"routes", items_json(link.routes)},
            {"neighbours", items_json(link.neighbours)},
-           {"children", json::array()}};
+           {"children", json::array()},
+           {"rules", items_json(link.rules)},
+           {"altnames", link.altnames}};
+  if (link.ipoib) {
+    out["ipoib"] = {{"pkey", link.ipoib->pkey}, {"mode", link.ipoib->mode}, {"umcast", link.ipoib->umcast}};
+  }
   if (link.vlan) {
     out["vlan"] = {{"id", link.vlan->id}, {"protocol", link.vlan->protocol}, {"flags", link.vlan->flags}};
   }
@@ -63,10 +72,16 @@ void read_vlan(FieldReader& in, VlanTag& out) {
   in.integer("flags", out.flags);
 }
 
+void read_ipoib(FieldReader& in, IpoibSettings& out) {
+  in.integer("pkey", out.pkey);
+  in.integer("mode", out.mode);
+  in.integer("umcast", out.umcast);
+}
+
 void read_link(FieldReader& in, CapturedLink& out) {
   in.integer("index", out.index);
   in.text("netdev", out.netdev, limits::netdev_bytes);
-  in.mac("mac", out.mac);
+  in.identity(out.identity);
   in.integer("mtu", out.mtu);
   in.boolean("up", out.up);
   in.list("addresses", out.addresses, max_items, read_item);
@@ -74,6 +89,9 @@ void read_link(FieldReader& in, CapturedLink& out) {
   in.list("neighbours", out.neighbours, max_items, read_item);
   in.optional_object("vlan", out.vlan, read_vlan);
   in.list("children", out.children, max_items, read_link);
+  in.optional_list("rules", out.rules, max_items, read_item);  // these three: since format 2
+  if (in.has("altnames")) in.texts("altnames", out.altnames, max_items, max_altname_bytes);
+  in.optional_object("ipoib", out.ipoib, read_ipoib);
 }
 
 void read_device(FieldReader& in, CapturedDevice& out) {
@@ -110,7 +128,7 @@ Result<Capture> parse_capture(std::string_view text, const std::string& boot_id)
   Capture out;
   int version = 0;
   std::string boot;
-  in.integer("format", version, format, format);
+  in.integer("format", version, oldest_format, format);
   in.text("boot_id", boot, limits::name_bytes);
   if (boot != boot_id) in.refuse("boot_id", "is of another boot");
   in.migration("migration", out.migration);

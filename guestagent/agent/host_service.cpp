@@ -59,13 +59,13 @@ void HostService::say_hello() {
 }
 
 void HostService::device_removed(const LinkInfo& link) {
-  spdlog::info("netdev={} mac={} left", link.name, link.mac.text());
-  port_.send(protocol::notification(protocol::DeviceRemoved{link.mac, link.name}));
+  spdlog::info("netdev={} identity={} left", link.name, to_text(link.identity));
+  port_.send(protocol::notification(protocol::DeviceRemoved{link.identity, link.name}));
 }
 
 void HostService::device_arrived(const LinkInfo& link) {
-  spdlog::info("netdev={} mac={} arrived", link.name, link.mac.text());
-  port_.send(protocol::notification(protocol::DeviceArrived{link.mac, link.name}));
+  spdlog::info("netdev={} identity={} arrived", link.name, to_text(link.identity));
+  port_.send(protocol::notification(protocol::DeviceArrived{link.identity, link.name}));
 }
 
 void HostService::take(std::string_view line) {

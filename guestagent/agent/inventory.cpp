@@ -24,7 +24,8 @@ protocol::StatusResult Inventory::status(std::optional<protocol::MigrationId> pr
     status.gids = sysfs_.gids(device.name);
     for (const auto& link : links) {
       if (device.netdev.empty() || link.name != device.netdev) continue;
-      status.mac = link.mac;
+      if (const auto* mac = std::get_if<MacAddress>(&link.identity)) status.mac = *mac;
+      if (const auto* guid = std::get_if<protocol::PortGuid>(&link.identity)) status.guid = *guid;
       status.mtu = link.mtu;
       status.addresses = services_.network.addresses(link.index);
       if (status.addresses.size() > limits::addresses) status.addresses.resize(limits::addresses);

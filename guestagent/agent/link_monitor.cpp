@@ -11,7 +11,8 @@ namespace rdmove::agent {
 namespace {
 
 bool is_real(const LinkInfo& link) {
-  return link.kind.empty() && link.mac != MacAddress();
+  const bool function = link.kind.empty() || (link.kind == "ipoib" && link.parent == 0);
+  return function && link.identity != DeviceIdentity();
 }
 
 }  // namespace

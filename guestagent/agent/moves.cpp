@@ -116,7 +116,7 @@ void Moves::undo() {
   undoing_ = false;
   const auto capture = std::exchange(capture_, std::nullopt);
   for (const auto& device : capture->devices) {
-    const auto link = services_.network.find(device.target.mac, device.target.kind);
+    const auto link = services_.network.find(device.target.identity, device.target.kind);
     if (!link || device.rdma.empty() || !rdma_device_on(services_.rdma, link->name).empty()) continue;
     if (auto added = services_.rdma.add_soft_roce(device.rdma, link->name); !added) {
       spdlog::error("migration={} rdma={} {}", capture->migration.text(), device.rdma, added.error().message);

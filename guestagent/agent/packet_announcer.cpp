@@ -48,10 +48,10 @@ void send_arp(const Socket& socket, const RestoredLink& link, const in_addr& add
   arp.ea_hdr.ar_hln = ETH_ALEN;
   arp.ea_hdr.ar_pln = sizeof address;
   arp.ea_hdr.ar_op = htons(operation);
-  std::memcpy(arp.arp_sha, link.mac.bytes().data(), ETH_ALEN);
+  std::memcpy(arp.arp_sha, link.address.data(), ETH_ALEN);
   std::memcpy(arp.arp_spa, &address, sizeof address);
   std::memcpy(arp.arp_tpa, &address, sizeof address);
-  if (operation == ARPOP_REPLY) std::memcpy(arp.arp_tha, link.mac.bytes().data(), ETH_ALEN);
+  if (operation == ARPOP_REPLY) std::memcpy(arp.arp_tha, link.address.data(), ETH_ALEN);
   if (::sendto(socket.fd(), &arp, sizeof arp, 0, reinterpret_cast<sockaddr*>(&to), sizeof to) < 0) {
     log_failure(link, "gratuitous ARP");
   }
@@ -68,7 +68,7 @@ void send_advertisement(const Socket& socket, const RestoredLink& link, const in
   packet.advertisement.nd_na_type = ND_NEIGHBOR_ADVERT;
   packet.advertisement.nd_na_flags_reserved = ND_NA_FLAG_OVERRIDE;
   packet.advertisement.nd_na_target = address;
-  std::memcpy(packet.mac, link.mac.bytes().data(), ETH_ALEN);
+  std::memcpy(packet.mac, link.address.data(), ETH_ALEN);
 
   sockaddr_in6 to{};
   to.sin6_family = AF_INET6;

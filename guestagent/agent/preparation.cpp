@@ -63,12 +63,13 @@ void Preparation::start() {
 
 Result<void> Preparation::resolve() {
   for (const auto& device : request_.devices) {
-    auto link = services_.network.find(device.mac, device.kind);
+    auto link = services_.network.find(device.identity, device.kind);
     if (!link) {
       return protocol::fail(
           ErrorCode::DeviceNotFound,
-          fmt::format("no network device with MAC {} ({}) is in this guest", device.mac.text(), device.alias),
-          protocol::MissingPiece{"device", device.mac.text(), device.alias}.to_payload());
+          fmt::format("no network device with {} ({}) is in this guest", to_text(device.identity),
+                      device.alias),
+          protocol::MissingPiece{"device", to_text(device.identity), device.alias}.to_payload());
     }
     rdma_.push_back(rdma_device_on(services_.rdma, link->name));
     links_.push_back(std::move(*link));
@@ -200,7 +201,7 @@ void Preparation::succeed(std::vector<Holdout> holdouts) {
     auto addresses = texts(device.link.addresses);
     if (addresses.size() > protocol::limits::addresses) addresses.resize(protocol::limits::addresses);
     answer.devices.push_back(
-        {device.target.alias, device.target.mac, device.link.netdev, std::move(addresses)});
+        {device.target.alias, device.target.identity, device.link.netdev, std::move(addresses)});
   }
   answer.applications = static_cast<std::uint32_t>(services_.applications.released().size());
   answer.took = services_.timers.now() - started_;

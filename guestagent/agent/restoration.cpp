@@ -35,7 +35,7 @@ Restoration::Restoration(Services& services, protocol::RestoreRequest request,
     device.target = target;
     if (!capture) continue;
     for (const auto& captured : capture->devices) {
-      if (captured.target.mac == target.mac) device.captured = captured;
+      if (captured.target.identity == target.identity) device.captured = captured;
     }
   }
 }
@@ -81,11 +81,11 @@ bool Restoration::lacks(Device& device, std::string piece, std::string name) {
 
 // Also notices that the device was unplugged and plugged again meanwhile: then all starts over for it.
 bool Restoration::find_link(Device& device) {
-  auto link = services_.network.find(device.target.mac, device.target.kind);
+  auto link = services_.network.find(device.target.identity, device.target.kind);
   if (!link) {
     device.link.reset();
     device.complete = false;
-    return lacks(device, "device", device.target.mac.text());
+    return lacks(device, "device", to_text(device.target.identity));
   }
   const bool known = device.link && device.link->index == link->index;
   device.link = std::move(link);
@@ -97,13 +97,13 @@ bool Restoration::find_link(Device& device) {
   CapturedLink as_it_is;
   if (!captured) {
     as_it_is = {
-        device.link->index, device.link->name, device.link->mac, device.link->mtu, true, {}, {}, {}, {}, {}};
+        device.link->index, device.link->name, device.link->identity, device.link->mtu, true, {}, {}, {}, {}, {}};
   }
   const auto& wanted = captured ? captured->link : as_it_is;
   device.up = services_.network.bring_up(*device.link, wanted);
   device.failed_routes = services_.network.put_routes(device.up.links, wanted);
   device.routes_retried = false;
-  if (auto now = services_.network.find(device.target.mac, device.target.kind)) device.link = std::move(now);
+  if (auto now = services_.network.find(device.target.identity, device.target.kind)) device.link = std::move(now);
   return true;
 }
 
@@ -179,7 +179,7 @@ void Restoration::succeed() {
     auto gids = device.gids;
     if (gids.size() > protocol::limits::gids) gids.resize(protocol::limits::gids);
     result.devices.push_back(
-        {device.target.alias, device.target.mac, device.link->name, device.rdma, std::move(gids),
+        {device.target.alias, device.target.identity, device.link->name, device.rdma, std::move(gids),
          bounded(std::move(addresses), protocol::limits::addresses, protocol::limits::address_bytes)});
     result.warnings.insert(result.warnings.end(), device.up.warnings.begin(), device.up.warnings.end());
     for (const auto& route : device.failed_routes) result.warnings.push_back("not put back: " + route);

@@ -7,14 +7,14 @@ namespace {
 
 template <class Event>
 Payload device_payload(const Event& event) {
-  return Payload({{"mac", event.mac.text()}, {"netdev", event.netdev}});
+  return Payload({{parts::identity_key(event.identity), to_text(event.identity)}, {"netdev", event.netdev}});
 }
 
 template <class Event>
 Result<Event> device_event(const Payload& payload) {
   Event out;
   FieldReader in(payload.json());
-  in.mac("mac", out.mac);
+  in.identity(out.identity);
   in.text("netdev", out.netdev, limits::netdev_bytes);
   return in.finish(std::move(out));
 }

@@ -9,10 +9,10 @@
 
 namespace rdmove::protocol {
 
-/// A network device with this MAC left the guest.
+/// A network device with this MAC or port GUID left the guest.
 struct DeviceRemoved {
   static constexpr std::string_view method = "device-removed";
-  MacAddress mac;
+  DeviceIdentity identity;
   std::string netdev;
 
   [[nodiscard]] Payload to_payload() const;
@@ -22,7 +22,7 @@ struct DeviceRemoved {
 
 struct DeviceArrived {
   static constexpr std::string_view method = "device-arrived";
-  MacAddress mac;
+  DeviceIdentity identity;
   std::string netdev;
 
   [[nodiscard]] Payload to_payload() const;

@@ -87,6 +87,20 @@ void FieldReader::mac(const char* key, MacAddress& out) {
   out = *parsed;
 }
 
+void FieldReader::guid(const char* key, PortGuid& out) {
+  const auto* value = find_text(key, 23);
+  if (value == nullptr) return;
+  auto parsed = PortGuid::parse(*value);
+  if (!parsed) return refuse(key, parsed.error().message);
+  out = *parsed;
+}
+
+void FieldReader::identity(DeviceIdentity& out) {
+  if (!has("guid")) return mac("mac", out.emplace<MacAddress>());
+  if (has("mac")) return refuse("guid", "must not be there beside a mac");
+  guid("guid", out.emplace<PortGuid>());
+}
+
 void FieldReader::migration(const char* key, MigrationId& out) {
   const auto* value = find_text(key, limits::migration_bytes);
   if (value == nullptr) return;

@@ -27,6 +27,8 @@ class FieldReader {
   void boolean(const char* key, bool& out);
   void optional_boolean(const char* key, bool& out);
   void mac(const char* key, MacAddress& out);
+  void guid(const char* key, PortGuid& out);
+  void identity(DeviceIdentity& out);  // "mac" or "guid", one of them
   void migration(const char* key, MigrationId& out);
   void optional_migration(const char* key, std::optional<MigrationId>& out);
   void kind(const char* key, DeviceKind& out);

@@ -6,14 +6,16 @@ namespace rdmove::protocol {
 inline namespace parts {
 
 static nlohmann::json to_json(const DeviceStatus& device) {
-  return {{"rdma", device.rdma},
-          {"netdev", device.netdev},
-          {"mac", device.mac.text()},
-          {"pci", device.pci},
-          {"state", device.state},
-          {"mtu", device.mtu},
-          {"gids", list_json(device.gids)},
-          {"addresses", device.addresses}};
+  nlohmann::json out{{"rdma", device.rdma},
+                     {"netdev", device.netdev},
+                     {"mac", device.mac.text()},
+                     {"pci", device.pci},
+                     {"state", device.state},
+                     {"mtu", device.mtu},
+                     {"gids", list_json(device.gids)},
+                     {"addresses", device.addresses}};
+  if (device.guid) out["guid"] = device.guid->text();
+  return out;
 }
 
 static nlohmann::json to_json(const DeviceCounters& device) {
@@ -24,6 +26,7 @@ static void read_status(FieldReader& in, DeviceStatus& out) {
   in.text("rdma", out.rdma, limits::rdma_name_bytes);
   in.text("netdev", out.netdev, limits::netdev_bytes);
   in.mac("mac", out.mac);
+  if (in.has("guid")) in.guid("guid", out.guid.emplace());
   in.text("pci", out.pci, limits::name_bytes);
   in.text("state", out.state, limits::name_bytes);
   in.integer("mtu", out.mtu);

@@ -21,6 +21,7 @@ struct DeviceStatus {
   std::uint32_t mtu = 0;
   std::vector<GidEntry> gids;
   std::vector<std::string> addresses;  // "10.0.0.5/24"
+  std::optional<PortGuid> guid{};      // of InfiniBand; its mac is all zero
   auto operator<=>(const DeviceStatus&) const = default;
 };
 

@@ -14,8 +14,13 @@ inline nlohmann::json to_json(const GidEntry& gid) {
 inline nlohmann::json to_json(const Holdout& holdout) {
   return {{"pid", holdout.pid}, {"name", holdout.name}, {"device", holdout.device}};
 }
+inline const char* identity_key(const DeviceIdentity& identity) {
+  return std::holds_alternative<MacAddress>(identity) ? "mac" : "guid";
+}
 inline nlohmann::json to_json(const DeviceTarget& device) {
-  return {{"alias", device.alias}, {"mac", device.mac.text()}, {"kind", to_text(device.kind)}};
+  return {{"alias", device.alias},
+          {identity_key(device.identity), to_text(device.identity)},
+          {"kind", to_text(device.kind)}};
 }
 
 template <class T>
@@ -37,7 +42,7 @@ inline void read_holdout(FieldReader& in, Holdout& out) {
 }
 inline void read_target(FieldReader& in, DeviceTarget& out) {
   in.text("alias", out.alias, limits::name_bytes);
-  in.mac("mac", out.mac);
+  in.identity(out.identity);
   in.kind("kind", out.kind);
 }
 

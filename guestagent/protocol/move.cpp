@@ -9,14 +9,14 @@ inline namespace parts {
 
 static nlohmann::json to_json(const PreparedDevice& device) {
   return {{"alias", device.alias},
-          {"mac", device.mac.text()},
+          {identity_key(device.identity), to_text(device.identity)},
           {"netdev", device.netdev},
           {"addresses", device.addresses}};
 }
 
 static void read_prepared(FieldReader& in, PreparedDevice& out) {
   in.text("alias", out.alias, limits::name_bytes);
-  in.mac("mac", out.mac);
+  in.identity(out.identity);
   in.text("netdev", out.netdev, limits::netdev_bytes);
   in.texts("addresses", out.addresses, limits::addresses, limits::address_bytes);
 }
@@ -25,10 +25,12 @@ static void read_prepared(FieldReader& in, PreparedDevice& out) {
 static void read_targets(FieldReader& in, std::vector<DeviceTarget>& out) {
   in.list("devices", out, limits::devices, read_target);
   if (out.empty()) in.refuse("devices", "must not be empty");
-  std::vector<MacAddress> macs;
-  for (const auto& device : out) macs.push_back(device.mac);
-  std::sort(macs.begin(), macs.end());
-  if (std::adjacent_find(macs.begin(), macs.end()) != macs.end()) in.refuse("devices", "name one MAC twice");
+  std::vector<DeviceIdentity> known;
+  for (const auto& device : out) known.push_back(device.identity);
+  std::sort(known.begin(), known.end());
+  if (std::adjacent_find(known.begin(), known.end()) != known.end()) {
+    in.refuse("devices", "name one MAC or GUID twice");
+  }
 }
 
 }  // namespace parts

@@ -27,7 +27,7 @@ struct PrepareRequest {
 
 struct PreparedDevice {
   std::string alias;
-  MacAddress mac;
+  DeviceIdentity identity;
   std::string netdev;
   std::vector<std::string> addresses;
   auto operator<=>(const PreparedDevice&) const = default;
@@ -58,11 +58,12 @@ struct RestoreRequest {
 
 struct RestoredDevice {
   std::string alias;
-  MacAddress mac;
+  DeviceIdentity identity;
   std::string netdev;
   std::string rdma;
   std::vector<GidEntry> gids;
   std::vector<std::string> addresses;
+  std::string managed_by{};  // "NetworkManager": who put the addresses back; empty: the agent
   auto operator<=>(const RestoredDevice&) const = default;
 };
 
@@ -80,7 +81,7 @@ struct RestoreResult {
 /// The data of ErrorCode::DeadlinePassed. piece: "device", "link" (no carrier), "address", "rdma" or "gid".
 struct MissingPiece {
   std::string piece;
-  std::string name;   // the MAC, interface, address or GID that is not there
+  std::string name;   // the MAC or GUID, interface, address or GID that is not there
   std::string alias;  // of the device that it belongs to
 
   [[nodiscard]] Payload to_payload() const;

@@ -7,17 +7,22 @@
 namespace rdmove::protocol::inline parts {
 
 inline nlohmann::json to_json(const RestoredDevice& device) {
-  return {{"alias", device.alias}, {"mac", device.mac.text()},       {"netdev", device.netdev},
-          {"rdma", device.rdma},   {"gids", list_json(device.gids)}, {"addresses", device.addresses}};
+  nlohmann::json out{
+      {"alias", device.alias},          {identity_key(device.identity), to_text(device.identity)},
+      {"netdev", device.netdev},        {"rdma", device.rdma},
+      {"gids", list_json(device.gids)}, {"addresses", device.addresses}};
+  if (!device.managed_by.empty()) out["managed_by"] = device.managed_by;
+  return out;
 }
 
 inline void read_restored(FieldReader& in, RestoredDevice& out) {
   in.text("alias", out.alias, limits::name_bytes);
-  in.mac("mac", out.mac);
+  in.identity(out.identity);
   in.text("netdev", out.netdev, limits::netdev_bytes);
   in.text("rdma", out.rdma, limits::rdma_name_bytes);
   in.list("gids", out.gids, limits::gids, read_gid);
   in.texts("addresses", out.addresses, limits::addresses, limits::address_bytes);
+  if (in.has("managed_by")) in.text("managed_by", out.managed_by, limits::name_bytes);
 }
 
 }  // namespace rdmove::protocol::inline parts

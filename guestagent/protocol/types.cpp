@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cctype>
+#include <optional>
 
 #include "guestagent/protocol/limits.hpp"
 
@@ -15,6 +16,31 @@ int hex_value(char c) {
   return -1;
 }
 
+template <std::size_t size>
+std::optional<std::array<std::uint8_t, size>> colon_bytes(std::string_view text) {
+  if (text.size() != size * 3 - 1) return std::nullopt;
+  std::array<std::uint8_t, size> bytes{};
+  for (std::size_t i = 0; i < size; ++i) {
+    const int high = hex_value(text[i * 3]);
+    const int low = hex_value(text[i * 3 + 1]);
+    if (high < 0 || low < 0 || (i + 1 < size && text[i * 3 + 2] != ':')) return std::nullopt;
+    bytes[i] = static_cast<std::uint8_t>(high * 16 + low);
+  }
+  return bytes;
+}
+
+template <std::size_t size>
+std::string colon_text(const std::array<std::uint8_t, size>& bytes) {
+  constexpr std::string_view digits = "0123456789abcdef";
+  std::string out;
+  for (const auto byte : bytes) {
+    if (!out.empty()) out += ':';
+    out += digits[byte >> 4];
+    out += digits[byte & 15];
+  }
+  return out;
+}
+
 bool may_be_in_id(char c) {
   return (c >= '0' && c <= '9') || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '.' || c == '_' ||
          c == '-';
@@ -23,27 +49,27 @@ bool may_be_in_id(char c) {
 }  // namespace
 
 Result<MacAddress> MacAddress::parse(std::string_view text) {
-  const auto wrong = [] { return fail(ErrorCode::InvalidParams, "must be a MAC like 52:54:00:12:34:56"); };
-  if (text.size() != 17) return wrong();
-  std::array<std::uint8_t, 6> bytes{};
-  for (std::size_t i = 0; i < bytes.size(); ++i) {
-    const int high = hex_value(text[i * 3]);
-    const int low = hex_value(text[i * 3 + 1]);
-    if (high < 0 || low < 0 || (i < 5 && text[i * 3 + 2] != ':')) return wrong();
-    bytes[i] = static_cast<std::uint8_t>(high * 16 + low);
-  }
-  return MacAddress(bytes);
+  const auto bytes = colon_bytes<6>(text);
+  if (!bytes) return fail(ErrorCode::InvalidParams, "must be a MAC like 52:54:00:12:34:56");
+  return MacAddress(*bytes);
 }
 
 std::string MacAddress::text() const {
-  constexpr std::string_view digits = "0123456789abcdef";
-  std::string out;
-  for (const auto byte : bytes_) {
-    if (!out.empty()) out += ':';
-    out += digits[byte >> 4];
-    out += digits[byte & 15];
-  }
-  return out;
+  return colon_text(bytes_);
+}
+
+Result<PortGuid> PortGuid::parse(std::string_view text) {
+  const auto bytes = colon_bytes<8>(text);
+  if (!bytes) return fail(ErrorCode::InvalidParams, "must be a port GUID like 00:02:c9:03:00:0a:1b:2c");
+  return PortGuid(*bytes);
+}
+
+std::string PortGuid::text() const {
+  return colon_text(bytes_);
+}
+
+std::string to_text(const DeviceIdentity& identity) {
+  return std::visit([](const auto& value) { return value.text(); }, identity);
 }
 
 Result<MigrationId> MigrationId::parse(std::string_view text) {

@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <string>
 #include <string_view>
+#include <variant>
 
 #include "guestagent/protocol/error.hpp"
 
@@ -27,6 +28,27 @@ class MacAddress {
  private:
   std::array<std::uint8_t, 6> bytes_{};
 };
+
+/// An InfiniBand port's EUI-64: the last 8 of the 20 bytes of an IPoIB address. Text as `ip link` writes it:
+/// "00:02:c9:03:00:0a:1b:2c".
+class PortGuid {
+ public:
+  PortGuid() = default;
+  explicit PortGuid(const std::array<std::uint8_t, 8>& bytes) : bytes_(bytes) {}
+  static Result<PortGuid> parse(std::string_view text);
+
+  [[nodiscard]] std::string text() const;
+  [[nodiscard]] const std::array<std::uint8_t, 8>& bytes() const { return bytes_; }
+  auto operator<=>(const PortGuid&) const = default;
+
+ private:
+  std::array<std::uint8_t, 8> bytes_{};
+};
+
+/// What a device is known by on its fabric, and found by when it is back: `mac` on Ethernet, `guid` on
+/// InfiniBand. An IPoIB interface's whole address will not do, since the queue pair number in it changes.
+using DeviceIdentity = std::variant<MacAddress, PortGuid>;
+std::string to_text(const DeviceIdentity& identity);
 
 /// 1 to 64 of [A-Za-z0-9._-], not starting with a dot: it is also part of a file's name.
 class MigrationId {
@@ -62,10 +84,10 @@ struct Holdout {
   auto operator<=>(const Holdout&) const = default;
 };
 
-/// A device as the host names it: the user alias of its hostdev or interface, and its MAC.
+/// A device as the host names it: the user alias of its hostdev or interface, and its MAC or port GUID.
 struct DeviceTarget {
   std::string alias;
-  MacAddress mac;
+  DeviceIdentity identity;
   DeviceKind kind = DeviceKind::Vf;
   auto operator<=>(const DeviceTarget&) const = default;
 };

@@ -73,8 +73,8 @@ class FakeNetwork final : public NetworkState {
     present.clear();
   }
 
-  std::optional<LinkInfo> find(const MacAddress& wanted, DeviceKind) override {
-    return wanted == mac ? link : std::nullopt;
+  std::optional<LinkInfo> find(const DeviceIdentity& wanted, DeviceKind) override {
+    return wanted == DeviceIdentity(mac) ? link : std::nullopt;
   }
   std::vector<LinkInfo> links() override { return link ? std::vector{*link} : std::vector<LinkInfo>{}; }
   std::vector<std::string> addresses(int) override { return present; }

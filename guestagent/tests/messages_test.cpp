@@ -18,6 +18,7 @@ using testing::HasSubstr;
 
 const MigrationId migration = *MigrationId::parse("m-1");
 const MacAddress mac = *MacAddress::parse("52:54:00:AB:00:01");
+const PortGuid guid = *PortGuid::parse("00:02:C9:03:00:0a:1b:2c");
 const GidEntry gid{1, "0000:0000:0000:0000:0000:ffff:0a00:0005", "RoCE v2"};
 const std::vector<DeviceTarget> targets{{"ua-rdma0", mac, DeviceKind::SoftRoce}};
 const std::vector<RestoredDevice> restored{{"ua-rdma0", mac, "eth0", "rxe0", {gid}, {"10.0.0.5/24"}}};
@@ -73,6 +74,13 @@ TEST(Messages, survive_the_wire) {
   expect_round_trip(hello_answer());
   expect_round_trip(status());
   expect_round_trip(StatusResult{});
+  expect_round_trip(StatusResult{
+      {{"mlx5_0", "ib0", MacAddress(), "0000:06:00.0", "ACTIVE", 2044, {gid}, {}, guid}}, std::nullopt, 0});
+  expect_round_trip(RestoreRequest{migration, std::chrono::milliseconds(9), {{"ua-rdma0", guid}}});
+  expect_round_trip(PrepareResult{{{"ua-rdma0", guid, "ib0", {}}}, 0, std::chrono::milliseconds(1), {}});
+  expect_round_trip(RestoreResult{
+      {{"ua-rdma0", guid, "ib0", "mlx5_0", {gid}, {}, "NetworkManager"}}, std::chrono::milliseconds(3), {}});
+  expect_round_trip(DeviceRemoved{guid, "ib0"});
   expect_round_trip(HoldoutsResult{holdouts});
   expect_round_trip(CountersResult{{{"rxe0", 1, {{"sent_pkts", 18446744073709551615U}}}}});
   expect_round_trip(prepare());
@@ -156,6 +164,18 @@ TEST(Messages, name_the_field_by_its_path) {
               HasSubstr("deadline_ms: "));
 }
 
+TEST(Messages, name_a_device_by_its_mac_or_by_its_port_guid) {
+  const PrepareRequest infiniband{migration, std::chrono::milliseconds(1), false, {{"ua-rdma0", guid}}};
+  const auto text = infiniband.to_payload().json()["devices"][0];
+  EXPECT_EQ(text["guid"], "00:02:c9:03:00:0a:1b:2c");
+  EXPECT_FALSE(text.contains("mac"));
+  expect_all_fields_checked(infiniband, "force");
+  EXPECT_THAT(why_refused(infiniband, [](json& v) { v["devices"][0]["mac"] = "52:54:00:ab:00:01"; }),
+              HasSubstr("devices[0].guid: must not be there beside a mac"));
+  EXPECT_THAT(why_refused(infiniband, [](json& v) { v["devices"].push_back(v["devices"][0]); }),
+              HasSubstr("twice"));
+}
+
 TEST(Messages, take_only_unsigned_integers_as_counters) {
   const CountersResult good{{{"rxe0", 1, {{"sent_pkts", 5}}}}};
   for (const json& wrong : json::parse(R"([-1, 0.5, "7", null])")) {
@@ -193,6 +213,13 @@ TEST(MacAddress, takes_one_spelling_and_gives_lower_case) {
   for (const char* bad :
        {"", "52:54:00:ab:00", "52-54-00-ab-00-01", "52:54:00:ab:00:0g", "52:54:00:ab:00:011"}) {
     EXPECT_FALSE(MacAddress::parse(bad)) << bad;
+  }
+}
+
+TEST(PortGuid, takes_one_spelling_and_gives_lower_case) {
+  EXPECT_EQ(guid.text(), "00:02:c9:03:00:0a:1b:2c");
+  for (const char* bad : {"", "52:54:00:ab:00:01", "0002:c903:000a:1b2c", "0x0002c903000a1b2c"}) {
+    EXPECT_FALSE(PortGuid::parse(bad)) << bad;
   }
 }
 
