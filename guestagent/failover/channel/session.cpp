@@ -1,0 +1,170 @@
+#include "session.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+namespace rdmove::failover::channel {
+
+Session::Session(const SessionOptions& options, Link& link, Timekeeper& timekeeper, SessionObserver& observer)
+    : options_(options),
+      link_(link),
+      timekeeper_(timekeeper),
+      observer_(observer),
+      slab_({options.send_limit, options.send_slots + 1U, options.message_limit, options.receive_slots}),
+      stream_(options.send_slots),
+      held_(options.receive_slots) {}
+
+void Session::opened() {
+  if (has_ended_ || stage_ != LinkStage::Down) return;
+  stage_ = LinkStage::Opened;
+  send_credit_.start();
+  receive_credit_.start();
+  for (std::uint32_t i = 0; i < options_.receive_slots; ++i) {
+    // The application may be looking at it; it is posted when its callback returns.
+    if (in_delivery_ != ReceiveSlot{i}) repost(ReceiveSlot{i});
+  }
+}
+
+void Session::link_up() {
+  if (has_ended_ || stage_ != LinkStage::Opened || is_up_) return;
+  is_up_ = true;
+  greeting_deadline_ = timekeeper_.now() + options_.greeting_limit;
+  arm(*greeting_deadline_);
+  greet();
+  after_input();
+}
+
+void Session::link_down() {
+  if (has_ended_) return;
+  stage_ = LinkStage::Down;
+  is_up_ = is_hello_sent_ = is_greeted_ = is_quiescing_ = is_drained_ = is_acknowledgement_wanted_ = false;
+  greeting_deadline_.reset();
+  in_flight_ = 0;
+  control_in_flight_.fill(false);
+  // Not delivered, so not acknowledged: the peer sends it again.
+  held_head_ = held_tail_ = 0;
+  stream_.rewind();
+  after_input();
+}
+
+void Session::sent(Token token) {
+  if (has_ended_ || stage_ == LinkStage::Down) return;
+  OneSidedDone done;
+  if (const std::uint64_t slot = static_cast<std::uint64_t>(token) - kControlTokens;
+      slot < Slab::kControlSlots && control_in_flight_[slot]) {
+    control_in_flight_[slot] = false;
+  } else {
+    auto completion = stream_.completed(token);
+    if (!completion.known) return;
+    done = std::move(completion.done);
+  }
+  --in_flight_;
+  if (done) done({});
+  pump();
+  after_input();
+}
+
+void Session::quiesce() {
+  if (has_ended_) return;
+  if (is_live() && delivered_ > acknowledged_to_peer_) {
+    is_acknowledgement_wanted_ = true;  // the less it must send again
+    send_control_frames();
+  }
+  is_quiescing_ = true;
+  after_input();
+}
+
+void Session::timer() {
+  if (has_ended_) return;
+  armed_.reset();
+  const auto now = timekeeper_.now();
+  if (greeting_deadline_ && stage_ != LinkStage::Ready && now >= *greeting_deadline_) {
+    return violation("it did not greet in time: is a channel there?");
+  }
+  if (tick_ && now >= *tick_) {
+    tick_.reset();
+    if (delivered_ > acknowledged_to_peer_) {
+      if (is_old_at_tick_) is_acknowledgement_wanted_ = true;
+      is_old_at_tick_ = true;
+      tick_ = now + options_.ack_delay / 2;
+    }
+  }
+  if (tick_) arm(*tick_);
+  if (greeting_deadline_ && stage_ != LinkStage::Ready) arm(*greeting_deadline_);
+  pump();
+  after_input();
+}
+
+void Session::arm(Clock::time_point when) {
+  if (armed_ && *armed_ <= when) return;
+  armed_ = when;
+  timekeeper_.wake_at(when);
+}
+
+// A clock is read once per tick, not once per message: what waits is acknowledged at its second tick.
+void Session::note_unacknowledged() {
+  if (delivered_ - acknowledged_to_peer_ >= acknowledge_at_once_) is_acknowledgement_wanted_ = true;
+  if (tick_) return;
+  is_old_at_tick_ = false;
+  tick_ = timekeeper_.now() + options_.ack_delay / 2;
+  arm(*tick_);
+}
+
+void Session::break_link(const std::string& why) {
+  if (stage_ == LinkStage::Down || stage_ == LinkStage::Broken) return;
+  stage_ = LinkStage::Broken;
+  greeting_deadline_.reset();
+  link_.break_link(why);
+}
+
+void Session::violation(const std::string& why) {
+  if (++counters_.violations > static_cast<std::uint64_t>(options_.violations_limit)) {
+    stage_ = LinkStage::Broken;
+    return observer_.failed(fmt::format("the peer breaks the channel's rules: {}", why));
+  }
+  break_link(fmt::format("the peer broke a rule of the channel: {}", why));
+}
+
+void Session::after_input() {
+  if (has_ended_) return;
+  if (const std::uint64_t now = stream_.acknowledged(); now > reported_acknowledged_) {
+    reported_acknowledged_ = now;
+    observer_.acknowledged(now);
+  }
+  if (!has_ended_ && ((is_blocked_ && peer_ && stream_.has_message_room()) ||
+                      (is_one_sided_blocked_ && peer_ && stream_.has_one_sided_room()))) {
+    is_blocked_ = is_one_sided_blocked_ = false;
+    observer_.writable();
+  }
+  if (!has_ended_ && !is_finish_reported_ && stream_.is_finish_acknowledged()) {
+    is_finish_reported_ = true;
+    observer_.finished();
+  }
+  if (!has_ended_ && is_quiescing_ && in_flight_ == 0) {
+    is_quiescing_ = false;
+    is_drained_ = true;
+    observer_.drained();
+  }
+}
+
+ChannelEnd Session::end(const Gone& why) {
+  ChannelEnd end{why, {}, {}, {}};
+  const std::uint64_t acknowledged = stream_.acknowledged();
+  const std::uint64_t posted = std::max(stream_.posted_messages(), acknowledged);
+  end.acknowledged = {1, acknowledged};
+  end.unknown = {acknowledged + 1, posted};
+  end.unsent = {posted + 1, stream_.sent()};
+  has_ended_ = true;
+  stage_ = LinkStage::Down;
+  stream_.rewind();
+  for (auto& done : stream_.settle_writes()) {
+    if (done) done({});
+  }
+  for (auto& done : stream_.abandon_all()) {
+    if (done) done(fail(ErrorCode::Gone, fmt::format("the channel has ended: {}", why.message)));
+  }
+  return end;
+}
+
+}  // namespace rdmove::failover::channel
