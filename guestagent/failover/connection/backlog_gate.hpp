@@ -1,0 +1,49 @@
+// How many calls may be on their way to each peer at once: a listener that gets more than its backlog drops them, and
+// each then waits for its retransmission (45 s for 64 calls at a backlog of 4). Owned by the hub; the loop's thread.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <list>
+#include <map>
+#include <memory>
+#include <string>
+
+namespace rdmove::failover::conn {
+
+class BacklogGate {
+ public:
+  /// A place in the queue, then a slot. Destroying it gives up either.
+  class Ticket;
+  using Go = std::function<void()>;
+
+  BacklogGate();
+  ~BacklogGate();
+
+  /// `go` is called once, when there is room: perhaps before this returns.
+  std::unique_ptr<Ticket> enter(const std::string& peer, Go go);
+
+  void learn(const std::string& peer, std::uint16_t backlog);
+  [[nodiscard]] std::size_t in_flight(const std::string& peer) const;
+
+ private:
+  struct Lane;
+  std::map<std::string, std::shared_ptr<Lane>> lanes_;
+};
+
+class BacklogGate::Ticket {
+ public:
+  Ticket(std::shared_ptr<Lane> lane, Go go);
+  ~Ticket();
+  Ticket(const Ticket&) = delete;
+  Ticket& operator=(const Ticket&) = delete;
+
+ private:
+  friend struct Lane;
+  std::shared_ptr<Lane> lane_;
+  Go go_;
+  bool inside_ = false;
+  std::list<Ticket*>::iterator place_;
+};
+
+}  // namespace rdmove::failover::conn

@@ -1,0 +1,29 @@
+// Device over an ibv_context that librdmacm has opened, and that only librdmacm closes.
+#pragma once
+
+#include "guestagent/failover/connection/rdma_port.hpp"
+
+namespace rdmove::failover::conn {
+
+class CmDevice : public Device {
+ public:
+  static Result<std::shared_ptr<Device>> open(ibv_context* context);
+  ~CmDevice() override;
+  CmDevice(const CmDevice&) = delete;
+  CmDevice& operator=(const CmDevice&) = delete;
+
+  [[nodiscard]] int completion_fd() const override { return channel_->fd; }
+  [[nodiscard]] int async_fd() const override { return context_->async_fd; }
+  [[nodiscard]] ibv_pd* protection_domain() const override { return domain_; }
+  [[nodiscard]] ibv_comp_channel* channel() const { return channel_; }
+  std::optional<EndpointNumber> take_completion_event() override;
+  std::optional<AsyncEvent> take_async_event() override;
+
+ private:
+  explicit CmDevice(ibv_context* context) : context_(context) {}
+  ibv_context* context_;
+  ibv_comp_channel* channel_ = nullptr;
+  ibv_pd* domain_ = nullptr;
+};
+
+}  // namespace rdmove::failover::conn

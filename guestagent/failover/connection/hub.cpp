@@ -1,0 +1,160 @@
+#include "guestagent/failover/connection/hub.hpp"
+
+#include <netinet/in.h>
+
+#include <utility>
+
+#include "guestagent/failover/connection/connection_core.hpp"
+
+namespace rdmove::failover::conn {
+
+Hub::Hub(const HubServices& services, std::uint16_t backlog)
+    : services_(services),
+      backlog_(backlog),
+      incarnation_(services.random.number()),
+      devices_(*this, services.poller) {}
+
+Hub::~Hub() = default;
+
+void Hub::end() {
+  services_.poller.remove(watch_);
+  if (recall_listener_) services_.reaper.destroy(std::move(recall_listener_), {});
+}
+
+Result<void> Hub::open() {
+  if (recall_listener_) return {};
+  if (auto opened = services_.port.open(); !opened) return opened;
+  if (watch_ == Poller::Watch::none)
+    watch_ = services_.poller.add(services_.port.fd(), [this] { take_events(); });
+  return open_recall_listener();
+}
+
+// On no address, so it is on no device: it survives removals, and accepts on what comes. IPv6's wildcard takes IPv4, too.
+Result<void> Hub::open_recall_listener() {
+  Result<void> done;
+  for (const char* wildcard : {"::", "0.0.0.0"}) {
+    auto endpoint = make_endpoint(*this);
+    if (!endpoint) return tl::unexpected(endpoint.error());
+    done = (*endpoint)->bind(*SocketAddress::parse(wildcard, 0));
+    if (done) done = (*endpoint)->listen(backlog_);
+    if (done) {
+      recall_port_ = (*endpoint)->local().port();
+      recall_listener_ = std::move(*endpoint);
+      return {};
+    }
+    retire(std::move(*endpoint));
+  }
+  return done;
+}
+
+Result<std::unique_ptr<Endpoint>> Hub::make_endpoint(EndpointOwner& owner) {
+  auto endpoint = services_.port.make_endpoint();
+  if (endpoint) adopt(**endpoint, owner);
+  return endpoint;
+}
+
+void Hub::adopt(const Endpoint& endpoint, EndpointOwner& owner) {
+  owners_[endpoint.number()] = &owner;
+}
+
+EndpointOwner* Hub::owner_of(EndpointNumber number) const {
+  const auto owner = owners_.find(number);
+  return owner == owners_.end() ? nullptr : owner->second;
+}
+
+std::unique_ptr<Endpoint> Hub::disown(std::unique_ptr<Endpoint> endpoint) {
+  owners_.erase(endpoint->number());
+  return endpoint;
+}
+
+void Hub::retire(std::unique_ptr<Endpoint> endpoint, Reaper::Done done) {
+  const auto number = endpoint->number();
+  const auto device = endpoint->device();
+  services_.reaper.destroy(disown(std::move(endpoint)), [this, number, device, done = std::move(done)] {
+    if (done) done();
+    devices_.went(device, number);
+  });
+}
+
+void Hub::refuse(std::unique_ptr<Endpoint> incoming, RefusalCode why) {
+  incoming->reject(encode(Refusal{why, incarnation_}));
+  retire(std::move(incoming));
+}
+
+void Hub::add(ConnectionCore& connection) {
+  connections_.emplace(connection.id(), &connection);
+}
+
+void Hub::remove(ConnectionCore& connection) {
+  const auto [first, last] = connections_.equal_range(connection.id());
+  for (auto place = first; place != last; ++place) {
+    if (place->second != &connection) continue;
+    connections_.erase(place);
+    return;
+  }
+}
+
+// Over a copy that keeps them alive: a callback may close any of them, or make others.
+void Hub::for_each(const std::function<void(ConnectionCore&)>& visit) {
+  std::vector<std::shared_ptr<ConnectionCore>> all;
+  all.reserve(connections_.size());
+  for (const auto& [id, connection] : connections_) all.push_back(connection->shared_from_this());
+  for (const auto& connection : all) visit(*connection);
+}
+
+void Hub::listen_for_first_calls(EndpointNumber listener, FirstCallTaker& taker) {
+  takers_[listener] = &taker;
+}
+
+void Hub::take_events() {
+  while (auto event = services_.port.take_event()) {
+    if (event->kind == CmEventKind::ConnectRequest)
+      requested(*event);
+    else if (auto* owner = owner_of(event->endpoint))
+      owner->cm_event(*event);
+  }
+}
+
+void Hub::cm_event(CmEvent&) {}
+
+void Hub::requested(CmEvent& event) {
+  devices_.came(event.incoming->device(), event.incoming->number());
+  const auto hello = decode_hello(event.private_data);
+  if (!hello) return refuse(std::move(event.incoming), RefusalCode::Incompatible);
+  const auto [first, last] = connections_.equal_range(hello->connection);
+  for (auto place = first; place != last; ++place)
+    if (place->second->is_called_by(*hello)) return place->second->called(event, *hello);
+  if (first != last) return refuse(std::move(event.incoming), RefusalCode::WrongToken);
+  const auto taker = takers_.find(event.endpoint);
+  if (hello->kind == CallKind::First && taker != takers_.end()) return taker->second->first_call(event, *hello);
+  refuse(std::move(event.incoming),
+         hello->kind == CallKind::First ? RefusalCode::Refused : RefusalCode::Unknown);
+}
+
+void Hub::device_left(DeviceNumber device) {
+  for_each([device](ConnectionCore& connection) { connection.device_left(device); });
+}
+
+void Hub::device_failed(DeviceNumber device) {
+  for_each([device](ConnectionCore& connection) { connection.device_failed(device); });
+}
+
+void Hub::way_appeared() {
+  for_each([](ConnectionCore& connection) { connection.way_appeared(); });
+}
+
+void Hub::hold() {
+  held_ = true;
+  for_each([](ConnectionCore& connection) { connection.hold(); });
+}
+
+void Hub::unhold() {
+  if (!std::exchange(held_, false)) return;
+  for_each([](ConnectionCore& connection) { connection.unhold(); });
+}
+
+void Hub::let_go() {
+  services_.reaper.let_go({});
+}
+
+}  // namespace rdmove::failover::conn
