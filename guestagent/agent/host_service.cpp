@@ -33,9 +33,9 @@ HostService::HostService(boost::asio::io_context& io, int port_fd, Services& ser
       inventory_(services, sysfs),
       moves_(services, [this](const protocol::Ready& ready) { port_.send(protocol::notification(ready)); }) {
   on<protocol::HelloRequest>([this](const auto& hello, const RequestId& id) {
-    spdlog::info("host={} software={} says hello", hello.host, hello.software);
     port_.new_session();
     answer_to<protocol::HelloAnswer>(id)(self_);
+    spdlog::debug("host={} software={} says hello", hello.host, hello.software);
   });
   on<protocol::StatusRequest>([this](const auto&, const RequestId& id) {
     answer_to<protocol::StatusResult>(id)(inventory_.status(moves_.prepared()));

@@ -21,7 +21,7 @@ protocol::StatusResult Inventory::status(std::optional<protocol::MigrationId> pr
     status.netdev = device.netdev;
     status.pci = sysfs_.pci_address(device.name);
     status.state = sysfs_.port_state(device.name);
-    status.gids = sysfs_.gids(device.name);
+    status.gids = sysfs_.gids(device.name, {});
     for (const auto& link : links) {
       if (device.netdev.empty() || link.name != device.netdev) continue;
       if (const auto* mac = std::get_if<MacAddress>(&link.identity)) status.mac = *mac;

@@ -94,13 +94,22 @@ void Moves::prepared_or_not(Preparation::Outcome outcome) {
   capture_ = std::move(outcome.capture);
   if (outcome.answer) {
     remember(prepared_answers_, {migration, *outcome.answer});
-    spdlog::info("migration={} phase=prepared took_ms={}", migration.text(), outcome.answer->took.count());
   } else if (capture_) {
     undoing_ = true;
     if (removing_.empty()) undo();
   }
   answer_all(prepare_replies_, outcome.answer);
+  if (outcome.answer) gone(migration, outcome.answer->took);
   if (auto next = std::exchange(waiting_restore_, std::nullopt)) start_restore(*next);
+}
+
+// The host first: it unplugs now, and applications have nothing to do for this word. The anchor has done its
+// work when the deletion is finished. That of the anchor itself ends when the applications, told `ready`,
+// look at their devices and do not find it: so it has to begin before, and here nobody waits for it.
+void Moves::gone(const MigrationId& migration, milliseconds took) {
+  services_.applications.removed();
+  if (removing_.empty()) weigh_anchor(services_.rdma);
+  spdlog::info("migration={} phase=prepared took_ms={}", migration.text(), took.count());
 }
 
 void Moves::late_removal(const std::string& rdma_name) {
@@ -153,15 +162,17 @@ void Moves::restored_or_not(const Result<protocol::RestoreResult>& result) {
   const auto migration = finished->request().migration;
   if (result) {
     remember(restored_answers_, {migration, *result});
-    services_.store.remove(migration);
     capture_.reset();
     undoing_ = false;
-    spdlog::info("migration={} phase=restored took_ms={}", migration.text(), result->took.count());
     on_ready_({migration, result->devices});
-  } else {
-    spdlog::error("migration={} phase=restore {}", migration.text(), result.error().message);
   }
   answer_all(restore_replies_, result);
+  if (!result)
+    return spdlog::error("migration={} phase=restore {}", migration.text(), result.error().message);
+  // Last what nobody waits for: the applications are connecting again, maybe on the same CPU.
+  services_.store.remove(migration);
+  for (const auto& warning : result->warnings) spdlog::warn("migration={} {}", migration.text(), warning);
+  spdlog::info("migration={} phase=restored took_ms={}", migration.text(), result->took.count());
 }
 
 void Moves::links_changed() {

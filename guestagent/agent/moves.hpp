@@ -39,6 +39,7 @@ class Moves {
   };
 
   void prepared_or_not(Preparation::Outcome outcome);
+  void gone(const protocol::MigrationId& migration, milliseconds took);
   void restored_or_not(const Result<protocol::RestoreResult>& result);
   void start_restore(const protocol::RestoreRequest& request);
   void late_removal(const std::string& rdma_name);

@@ -17,7 +17,10 @@ using protocol::Holdout;
 
 // Deleting a device that nobody holds takes the kernel some milliseconds; it gets these even at the deadline.
 constexpr milliseconds removal_grace{500};
+constexpr milliseconds first_look{10};
 constexpr milliseconds slowest_look{100};
+// Captured before the applications were asked; when they took longer than this it is captured again.
+constexpr milliseconds capture_lasts{100};
 
 template <class T>
 bool contains(const std::vector<T>& items, const T& item) {
@@ -53,8 +56,24 @@ milliseconds Preparation::remaining() const {
 void Preparation::start() {
   if (auto resolved = resolve(); !resolved) return finish({tl::unexpected(resolved.error()), {}, {}});
 
-  phase_ = Phase::Quiescing;
+  phase_ = Phase::Clearing;
   deadline_ = services_.timers.after(remaining(), [this] { deadline_passed(); });
+  clear();
+}
+
+// Whoever cannot be asked may hold the move up, and nobody else has to stand still for that. The applications
+// keep half of the time.
+void Preparation::clear() {
+  const bool in_the_way = !request_.force && !holders(services_.applications.pids()).empty();
+  if (in_the_way && remaining() > request_.deadline / 2) return look_again(&Preparation::clear);
+  quiesce();
+}
+
+void Preparation::quiesce() {
+  if (auto captured = capture(); !captured) return call_off(captured.error());
+  phase_ = Phase::Quiescing;
+  next_look_.reset();
+  look_interval_ = first_look;
   services_.applications.quiesce(request_.migration, remaining(), [this] {
     phase_ = Phase::Accounting;
     account();
@@ -77,18 +96,17 @@ Result<void> Preparation::resolve() {
   return {};
 }
 
-// Who is in the way: whoever holds a context and has not said that it lets go. An application that has may
-// still keep librdmacm's own context: from a VF's driver it can be taken away, and with soft-RoCE librdmacm
-// closes it only once the device is gone from its list, so the application does that on the DEVICE_REMOVAL
-// which the deletion sends it.
-std::vector<Holdout> Preparation::holders() const {
+// Who is in the way: whoever holds a context and is not believed to let go. An application that has said so
+// may still keep librdmacm's own context: from a VF's driver it can be taken away, and with soft-RoCE
+// librdmacm closes it only once the device is gone from its list, so the application does that on the
+// DEVICE_REMOVAL which the deletion sends it.
+std::vector<Holdout> Preparation::holders(const std::vector<std::int32_t>& believed) const {
   const auto names = without_empty(rdma_);
   if (names.empty()) return {};
   auto out = services_.processes.holding(names);
-  const auto released = services_.applications.released();
   std::erase_if(out, [&](const Holdout& holder) {
     for (std::size_t i = 0; i < rdma_.size(); ++i) {
-      if (rdma_[i] == holder.device) return contains(released, holder.pid);
+      if (rdma_[i] == holder.device) return contains(believed, holder.pid);
     }
     return true;
   });
@@ -98,14 +116,19 @@ std::vector<Holdout> Preparation::holders() const {
 // No event tells that a file descriptor was closed, so this looks again, ever more slowly, until the
 // deadline.
 void Preparation::account() {
-  if (holders().empty()) return capture_and_remove();
-  next_look_ = services_.timers.after(std::min(look_interval_, slowest_look), [this] { account(); });
+  if (holders(services_.applications.released()).empty()) return remove();
+  look_again(&Preparation::account);
+}
+
+void Preparation::look_again(void (Preparation::*look)()) {
+  next_look_ =
+      services_.timers.after(std::min(look_interval_, slowest_look), [this, look] { (this->*look)(); });
   look_interval_ *= 2;
 }
 
 void Preparation::deadline_passed() {
   next_look_.reset();
-  auto holdouts = holders();
+  auto holdouts = holders(services_.applications.released());
   for (auto app : services_.applications.unreleased()) {
     const bool known =
         std::any_of(holdouts.begin(), holdouts.end(), [&](const auto& h) { return h.pid == app.pid; });
@@ -113,7 +136,7 @@ void Preparation::deadline_passed() {
     app.device = names.empty() ? links_.front().name : names.front();
     if (!known) holdouts.push_back(std::move(app));
   }
-  if (holdouts.empty() || request_.force) return capture_and_remove();
+  if (holdouts.empty() || request_.force) return remove();
   call_off(holdouts_error(std::move(holdouts)));
 }
 
@@ -133,6 +156,7 @@ Error Preparation::holdouts_error(std::vector<Holdout> holdouts) const {
 
 void Preparation::call_off(Error error) {
   spdlog::warn("migration={} phase=prepare called off: {}", request_.migration.text(), error.message);
+  services_.store.remove(request_.migration);
   services_.applications.resume();
   finish({tl::unexpected(std::move(error)), {}, {}});
 }
@@ -143,21 +167,29 @@ bool Preparation::give_up() {
   return true;
 }
 
-void Preparation::capture_and_remove() {
-  capture_.migration = request_.migration;
+Result<void> Preparation::capture() {
+  captured_ = services_.timers.now();
+  capture_ = {request_.migration, {}};
   for (std::size_t i = 0; i < links_.size(); ++i) {
     auto link = services_.network.capture(links_[i]);
-    if (!link) return call_off(link.error());
-    const auto gids = rdma_[i].empty() ? std::vector<protocol::GidEntry>{} : services_.rdma.gids(rdma_[i]);
+    if (!link) return tl::unexpected(link.error());
+    const auto gids =
+        rdma_[i].empty() ? std::vector<protocol::GidEntry>{} : services_.rdma.gids(rdma_[i], {});
     capture_.devices.push_back({request_.devices[i], std::move(*link), rdma_[i], gids});
   }
-  if (auto saved = services_.store.save(capture_); !saved) return call_off(saved.error());
+  return services_.store.save(capture_);
+}
 
+void Preparation::remove() {
+  if (services_.timers.now() - captured_ > capture_lasts) {
+    if (auto captured = capture(); !captured) return call_off(captured.error());
+  }
   phase_ = Phase::Removing;
   for (const auto& device : capture_.devices) {
     if (device.target.kind == DeviceKind::SoftRoce && !device.rdma.empty()) removing_.push_back(device.rdma);
   }
-  if (removing_.empty()) return succeed(request_.force ? holders() : std::vector<Holdout>{});
+  if (removing_.empty())
+    return succeed(request_.force ? holders(services_.applications.released()) : std::vector<Holdout>{});
   // Not earlier: librdmacm opens every device it sees, and an anchor that was made for a prepare that is
   // called off could not be deleted again while an application goes on with the device that stayed.
   if (services_.applications.count() > 0) drop_anchor(services_.rdma, without_empty(rdma_));
@@ -206,7 +238,6 @@ void Preparation::succeed(std::vector<Holdout> holdouts) {
   answer.applications = static_cast<std::uint32_t>(services_.applications.released().size());
   answer.took = services_.timers.now() - started_;
   answer.holdouts = std::move(holdouts);
-  services_.applications.removed();
   finish({std::move(answer), capture_, removing_});
 }
 

@@ -1,12 +1,14 @@
 // One `prepare`, from the request to its answer. Reversible until its last step, the deletion of the
 // soft-RoCE device:
 //
-//   resolve devices -> anchor -> Quiescing -> Accounting -> capture -> Removing -> done
-//        |                          |             |                        |
-//     answered                 deadline: un-held, holdouts named      deadline: Undoing (re-adds when the
-//     kernel is done)
+//   resolve -> Clearing -> capture -> Quiescing -> Accounting -> anchor -> Removing -> done
+//      |           |                      |             |                     |
+//   answered    deadline: un-held, holdouts named                 deadline: Undoing (made
+//                                                                 again when the kernel is done)
 //
-// Owned by Moves; loop thread. `done` is called exactly once, and the object may be destroyed in it.
+// From Quiescing on the applications stand still: what can be done before is done before.
+// Owned by Moves; loop thread. `done` is called exactly once, and the object may be destroyed in it; what
+// applications and anchor are told of the end is Moves' work, after the host has its answer.
 #pragma once
 
 #include <functional>
@@ -41,19 +43,23 @@ class Preparation {
   [[nodiscard]] const protocol::PrepareRequest& request() const { return request_; }
 
  private:
-  enum class Phase { Starting, Quiescing, Accounting, Removing, Finished };
+  enum class Phase { Starting, Clearing, Quiescing, Accounting, Removing, Finished };
 
   Result<void> resolve();
+  void clear();
+  void quiesce();
   void account();
+  void look_again(void (Preparation::*look)());
   void deadline_passed();
-  void capture_and_remove();
+  Result<void> capture();
+  void remove();
   void removed(const std::string& name, const Result<void>& result);
   void removal_deadline_passed();
   void succeed(std::vector<protocol::Holdout> holdouts);
   void call_off(protocol::Error error);
   void finish(Outcome outcome);
 
-  [[nodiscard]] std::vector<protocol::Holdout> holders() const;
+  [[nodiscard]] std::vector<protocol::Holdout> holders(const std::vector<std::int32_t>& believed) const;
   [[nodiscard]] protocol::Error holdouts_error(std::vector<protocol::Holdout> holdouts) const;
   [[nodiscard]] milliseconds remaining() const;
 
@@ -68,6 +74,7 @@ class Preparation {
   std::vector<std::string> removing_;
   std::optional<protocol::Error> failure_;  // of a removal
   Capture capture_;
+  milliseconds captured_{0};  // when
   std::unique_ptr<Timer> deadline_;
   std::unique_ptr<Timer> next_look_;
   milliseconds look_interval_{10};

@@ -22,7 +22,9 @@ class RdmaLinks {
   virtual ~RdmaLinks() = default;
 
   virtual std::vector<RdmaDevice> list() = 0;
-  virtual std::vector<protocol::GidEntry> gids(const std::string& name) = 0;  // of port 1, the used rows
+  /// Of port 1, the used rows. With some `wanted`, no row is read that comes after all of them and a gap.
+  virtual std::vector<protocol::GidEntry> gids(const std::string& name,
+                                               const std::vector<std::string>& wanted) = 0;
   virtual protocol::Result<void> add_soft_roce(const std::string& name, const std::string& netdev) = 0;
 
   /// Returns at once. The kernel waits, uninterruptibly, until nobody holds the device: `done` may come late

@@ -15,7 +15,10 @@ class RdmaNetlink final : public RdmaLinks {
   RdmaNetlink(boost::asio::io_context& io, const RdmaSysfs& sysfs) : io_(io), sysfs_(sysfs) {}
 
   std::vector<RdmaDevice> list() override;
-  std::vector<protocol::GidEntry> gids(const std::string& name) override { return sysfs_.gids(name); }
+  std::vector<protocol::GidEntry> gids(const std::string& name,
+                                       const std::vector<std::string>& wanted) override {
+    return sysfs_.gids(name, wanted);
+  }
   protocol::Result<void> add_soft_roce(const std::string& name, const std::string& netdev) override;
   void remove(const std::string& name, Done done) override;
 

@@ -69,12 +69,16 @@ std::string RdmaSysfs::port_state(const std::string& device) const {
 
 // The kernel fills its table of up to 1024 rows from the front, and only a deleted address leaves a gap. To
 // read them all takes longer than all else in a restore (1.6 s in an emulated guest), so a long gap is taken
-// for the end.
-std::vector<protocol::GidEntry> RdmaSysfs::gids(const std::string& device) const {
+// for the end; and any gap, for who has found what it wanted.
+std::vector<protocol::GidEntry> RdmaSysfs::gids(const std::string& device,
+                                                const std::vector<std::string>& wanted) const {
   constexpr std::uint32_t longest_gap = 32;
   std::vector<protocol::GidEntry> out;
   const auto port = port_path(device, 1);
-  for (std::uint32_t index = 0, gap = 0; gap < longest_gap && out.size() < protocol::limits::gids; ++index) {
+  auto missing = wanted;
+  const auto gap_allowed = [&] { return wanted.empty() || !missing.empty() ? longest_gap : 1; };
+  for (std::uint32_t index = 0, gap = 0; gap < gap_allowed() && out.size() < protocol::limits::gids;
+       ++index) {
     auto gid = read_line(port / "gids" / std::to_string(index));
     if (gid.empty()) break;  // the table's end
     if (gid == zero_gid) {
@@ -82,6 +86,7 @@ std::vector<protocol::GidEntry> RdmaSysfs::gids(const std::string& device) const
       continue;
     }
     gap = 0;
+    std::erase(missing, gid);
     out.push_back({index, std::move(gid), read_line(port / "gid_attrs/types" / std::to_string(index))});
   }
   return out;

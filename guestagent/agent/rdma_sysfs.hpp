@@ -19,8 +19,9 @@ class RdmaSysfs {
   [[nodiscard]] std::vector<std::string> devices() const;
   [[nodiscard]] std::vector<std::uint32_t> ports(const std::string& device) const;
   [[nodiscard]] std::string port_state(const std::string& device) const;  // "ACTIVE"
-  [[nodiscard]] std::vector<protocol::GidEntry> gids(
-      const std::string& device) const;                                    // of port 1, used rows
+  /// As RdmaLinks::gids.
+  [[nodiscard]] std::vector<protocol::GidEntry> gids(const std::string& device,
+                                                     const std::vector<std::string>& wanted) const;
   [[nodiscard]] std::string pci_address(const std::string& device) const;  // or empty
   [[nodiscard]] std::map<std::string, std::string> uverbs() const;         // "uverbs0" -> "rxe0"
   [[nodiscard]] std::map<std::string, std::uint64_t> counters(const std::string& device, std::uint32_t port,

@@ -62,11 +62,19 @@ bool Restoration::advance(Device& device) {
   if (!find_link(device)) return false;
   if (device.complete) return true;
   if (!device.up.lost_addresses.empty()) return lacks(device, "address", device.up.lost_addresses.front());
+  announce(device);
   if (!find_rdma(device) || !find_gids(device)) return false;
   if (!device.link->carrier) return lacks(device, "link", device.link->name);
   retry_routes(device);
-  for (const auto& link : device.up.links) services_.announcer.announce(link);
   return device.complete = true;
+}
+
+// As early as it can be heard: switches and neighbours learn while the rest is done, before an application's
+// first packet needs them.
+void Restoration::announce(Device& device) {
+  if (device.announced || !device.link->carrier) return;
+  device.announced = true;
+  for (const auto& link : device.up.links) services_.announcer.announce(link);
 }
 
 bool Restoration::lacks(Device& device, std::string piece, std::string name) {
@@ -92,6 +100,7 @@ bool Restoration::find_link(Device& device) {
   if (known && device.up.lost_addresses.empty()) return true;
 
   device.complete = false;
+  device.announced = false;
   device.rdma.clear();
   const auto& captured = device.captured;
   CapturedLink as_it_is;
@@ -144,17 +153,18 @@ std::string Restoration::free_rdma_name(const std::string& wanted) const {
 // Wanted is what was there at capture; without that, a GID for each address that the device has now.
 bool Restoration::find_gids(Device& device) {
   if (device.rdma.empty()) return true;
-  device.gids = services_.rdma.gids(device.rdma);
   std::vector<std::string> wanted;
   if (device.captured && !device.captured->gids.empty()) {
     for (const auto& entry : device.captured->gids) wanted.push_back(entry.gid);
   } else if (!device.up.links.empty()) {
     for (const auto& address : device.up.links.front().addresses) wanted.push_back(gid_of_address(address));
   }
+  std::erase(wanted, std::string{});
+  device.gids = services_.rdma.gids(device.rdma, wanted);
   for (const auto& gid : wanted) {
     const bool there =
         std::any_of(device.gids.begin(), device.gids.end(), [&](const auto& e) { return e.gid == gid; });
-    if (!gid.empty() && !there) return lacks(device, "gid", gid);
+    if (!there) return lacks(device, "gid", gid);
   }
   return true;
 }
@@ -185,10 +195,9 @@ void Restoration::succeed() {
     for (const auto& route : device.failed_routes) result.warnings.push_back("not put back: " + route);
   }
   result.warnings = bounded(std::move(result.warnings), protocol::limits::warnings, 200);
-  for (const auto& warning : result.warnings)
-    spdlog::warn("migration={} {}", request_.migration.text(), warning);
 
-  // The anchor first: told `ready`, applications look at their devices again, and that lets go of the anchor.
+  // Before `ready`, which makes applications look at their devices and so let go of it. Only a forced
+  // prepare, or an agent that was restarted, has left one until now.
   weigh_anchor(services_.rdma);
   services_.applications.ready(request_.migration, all_addresses);
   result.took = services_.timers.now() - started_;

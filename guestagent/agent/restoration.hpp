@@ -1,8 +1,9 @@
 // One `restore`, from the request to its answer. Nothing is waited for that is not needed for the next step:
 // every event (a link changed, a late removal ended, a look at the GID table) just calls advance() again.
 //
-// per device:  find by MAC -> name, MTU, addresses, up, VLANs -> routes -> RDMA device -> GIDs and carrier ->
-// announced then:        anchor away, applications told, done
+// per device:  find by MAC -> name, MTU, addresses, up, VLANs -> routes -> announced (with a carrier) ->
+//              RDMA device -> GIDs and carrier
+// then:        applications told, done
 //
 // Owned by Moves; loop thread. `done` is called exactly once, and the object may be destroyed in it.
 #pragma once
@@ -42,6 +43,7 @@ class Restoration {
     std::string rdma_error;
     std::vector<protocol::GidEntry> gids;
     protocol::MissingPiece missing;
+    bool announced = false;
     bool complete = false;
   };
 
@@ -50,6 +52,7 @@ class Restoration {
   bool find_rdma(Device& device);
   bool find_gids(Device& device);
   void retry_routes(Device& device);
+  void announce(Device& device);
   [[nodiscard]] std::string free_rdma_name(const std::string& wanted) const;
   bool lacks(Device& device, std::string piece, std::string name);
   void deadline_passed();

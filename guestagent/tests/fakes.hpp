@@ -65,6 +65,7 @@ class FakeNetwork final : public NetworkState {
   std::vector<std::string> lost;  // what the next bring_up cannot put back
   int routes_refused = 0;         // how many times
   int brought_up = 0;
+  int captures = 0;
   std::optional<CapturedLink> put_back;
 
   void unplug() { link.reset(); }
@@ -78,7 +79,10 @@ class FakeNetwork final : public NetworkState {
   }
   std::vector<LinkInfo> links() override { return link ? std::vector{*link} : std::vector<LinkInfo>{}; }
   std::vector<std::string> addresses(int) override { return present; }
-  Result<CapturedLink> capture(const LinkInfo&) override { return state; }
+  Result<CapturedLink> capture(const LinkInfo&) override {
+    ++captures;
+    return state;
+  }
 
   BroughtUp bring_up(const LinkInfo& to, const CapturedLink& captured) override {
     ++brought_up;
@@ -109,7 +113,7 @@ class FakeRdma final : public RdmaLinks {
   std::vector<std::string> log;
 
   std::vector<RdmaDevice> list() override { return devices; }
-  std::vector<protocol::GidEntry> gids(const std::string&) override {
+  std::vector<protocol::GidEntry> gids(const std::string&, const std::vector<std::string>&) override {
     std::vector<protocol::GidEntry> out;
     if (!gids_are_there) return out;
     for (const auto& address : network_.present) out.push_back({1, gid_of_address(address), "RoCE v2"});

@@ -73,6 +73,7 @@ TEST_F(MovesTest, a_move_and_its_return) {
   EXPECT_EQ(prepared[0]->applications, 1U);
   EXPECT_THAT(prepared[0]->devices[0].addresses, ElementsAre("10.0.0.5/24"));
   EXPECT_EQ(moves->prepared(), m1);
+  EXPECT_TRUE(rdma.removals.contains("rdmove_anchor")) << "its deletion ends when applications look again";
   EXPECT_TRUE(timers.idle());
 
   network.unplug();
@@ -88,11 +89,102 @@ TEST_F(MovesTest, a_move_and_its_return) {
   EXPECT_EQ(network.put_back, network.state);
   EXPECT_THAT(announcer.announced, ElementsAre("10.0.0.5/24"));
   EXPECT_THAT(applications.told, ElementsAre("quiesce", "removed", "ready"));
-  EXPECT_TRUE(rdma.removals.contains("rdmove_anchor"));
   EXPECT_EQ(ready.size(), 1U);
   EXPECT_EQ(moves->prepared(), std::nullopt);
   EXPECT_FALSE(store.load());
   EXPECT_TRUE(timers.idle());
+}
+
+TEST_F(MovesTest, whoever_cannot_be_asked_is_waited_for_before_applications_stand_still) {
+  applications.let_go[7] = true;
+  processes.open = {{42, "ibv_rc_pingpong", "rxe0"}, {7, "app", "rxe0"}};
+  prepare();
+  timers.advance(milliseconds(600));
+  EXPECT_THAT(applications.told, IsEmpty());
+  processes.open.erase(processes.open.begin());
+  timers.advance(milliseconds(100));
+  EXPECT_THAT(applications.told, ElementsAre("quiesce"));
+  EXPECT_TRUE(rdma.removals.contains("rxe0"));
+}
+
+TEST_F(MovesTest, applications_have_half_of_the_time_whoever_else_holds_the_device) {
+  applications.let_go[7] = false;
+  processes.open = {{42, "ibv_rc_pingpong", "rxe0"}};
+  prepare();
+  timers.advance(milliseconds(999));
+  EXPECT_THAT(applications.told, IsEmpty());
+  timers.advance(milliseconds(101));
+  EXPECT_THAT(applications.told, ElementsAre("quiesce"));
+}
+
+TEST_F(MovesTest, with_force_asks_applications_at_once) {
+  applications.let_go[7] = false;
+  processes.open = {{42, "ibv_rc_pingpong", "rxe0"}};
+  prepare(m1, true);
+  EXPECT_THAT(applications.told, ElementsAre("quiesce"));
+}
+
+TEST_F(MovesTest, captures_before_applications_stand_still_and_again_when_they_took_long) {
+  applications.let_go[7] = false;
+  prepare();
+  EXPECT_EQ(network.captures, 1);
+  EXPECT_TRUE(store.load());
+  timers.advance(milliseconds(100));
+  applications.answer(7);
+  EXPECT_EQ(network.captures, 1);
+  rdma.finish_removal("rxe0");
+  restore();
+
+  applications.let_go[7] = false;
+  prepare(m2);
+  network.state.mtu = 1400;
+  timers.advance(milliseconds(101));
+  applications.answer(7);
+  EXPECT_EQ(network.captures, 3);
+  EXPECT_EQ(store.load()->devices.at(0).link.mtu, 1400U);
+}
+
+TEST_F(MovesTest, the_host_has_its_answer_before_applications_and_anchor_hear_of_it) {
+  applications.let_go[7] = true;
+  bool answered = false;
+  moves->prepare({m1, milliseconds(2000), false, {soft}}, [&](const auto&) {
+    answered = true;
+    EXPECT_THAT(applications.told, ElementsAre("quiesce"));
+    EXPECT_FALSE(rdma.removals.contains("rdmove_anchor"));
+  });
+  rdma.finish_removal("rxe0");
+  EXPECT_TRUE(answered);
+  EXPECT_THAT(applications.told, ElementsAre("quiesce", "removed"));
+}
+
+TEST_F(MovesTest, applications_are_ready_before_the_host_hears_of_it_and_the_file_goes_last) {
+  prepare_fully();
+  replug();
+  bool answered = false;
+  moves->restore({m1, milliseconds(1000), {soft}}, [&](const auto&) {
+    answered = true;
+    EXPECT_EQ(applications.told.back(), "ready");
+    EXPECT_TRUE(store.load());
+  });
+  EXPECT_TRUE(answered);
+  EXPECT_FALSE(store.load());
+}
+
+TEST_F(MovesTest, announces_once_and_as_soon_as_there_is_a_carrier) {
+  prepare_fully();
+  replug();
+  network.link->carrier = false;
+  rdma.refuses_to_add = "not yet";
+  restore();
+  EXPECT_THAT(announcer.announced, IsEmpty());
+  network.link->carrier = true;
+  moves->links_changed();
+  EXPECT_THAT(announcer.announced, ElementsAre("10.0.0.5/24")) << "the RDMA device is not waited for";
+  EXPECT_THAT(restored, IsEmpty());
+  rdma.refuses_to_add.clear();
+  timers.advance(milliseconds(10));
+  EXPECT_TRUE(restored.at(0));
+  EXPECT_THAT(announcer.announced, ElementsAre("10.0.0.5/24"));
 }
 
 TEST_F(MovesTest, a_holder_whose_device_has_left_sysfs_is_named_and_an_application_is_not) {

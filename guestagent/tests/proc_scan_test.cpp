@@ -83,9 +83,12 @@ TEST_F(ProcScanTest, sysfs_gives_gids_counters_and_state) {
   file(port + "/counters/port_xmit_data", "34");
   file("sys/class/net/eth0/statistics/rx_bytes", "56");
   EXPECT_EQ(sysfs.port_state("rxe0"), "ACTIVE");
-  const auto gids = sysfs.gids("rxe0");
+  const auto gids = sysfs.gids("rxe0", {});
   ASSERT_EQ(gids.size(), 2U);
   EXPECT_EQ(gids[1], (protocol::GidEntry{2, "0000:0000:0000:0000:0000:ffff:0a00:0005", "RoCE v2"}));
+  EXPECT_EQ(sysfs.gids("rxe0", {gids[1].gid}), gids) << "a gap before what is wanted is read over";
+  EXPECT_EQ(sysfs.gids("rxe0", {gids[0].gid}).size(), 1U) << "and one after it is the end";
+  EXPECT_EQ(sysfs.gids("rxe0", {gids[0].gid, "not there"}), gids);
   EXPECT_THAT(sysfs.counters("rxe0", 1, "eth0"),
               ElementsAre(testing::Pair("netdev_rx_bytes", 56), testing::Pair("port_xmit_data", 34),
                           testing::Pair("sent_pkts", 12)));
