@@ -26,14 +26,18 @@ Result<std::unique_ptr<Connection>> Connection::connect(Loop& loop, const Socket
   if (local && local->family() != peer.family())
     return fail(ErrorCode::InvalidArgument, "IPv4 and IPv6 do not reach each other");
   if (auto checked = check_options(options); !checked) return tl::unexpected(checked.error());
-  auto& hub = loop.core().hub();
-  ConnectionCore::Peer other;
-  other.service = peer;
   std::optional<SocketAddress> from;
   if (local) from = local->with_port(0);
+  return connect_on(loop.core().hub(), peer, options, handler, from);
+}
+
+std::unique_ptr<Connection> connect_on(conn::Hub& hub, const SocketAddress& peer, const ConnectionOptions& options,
+                                       ConnectionHandler& handler, const std::optional<SocketAddress>& from) {
+  ConnectionCore::Peer other;
+  other.service = peer;
   auto core = std::make_shared<ConnectionCore>(hub, conn::Role::Connector, hub.random().number(), options, handler,
                                                other, from);
-  std::unique_ptr<Connection> connection(new Connection(core));
+  auto connection = ConnectionCore::handle(core);
   core->start();
   return connection;
 }

@@ -26,6 +26,10 @@ ConnectionCore::ConnectionCore(conn::Hub& hub, conn::Role role, std::uint64_t id
 
 ConnectionCore::~ConnectionCore() = default;
 
+std::unique_ptr<Connection> ConnectionCore::handle(std::shared_ptr<ConnectionCore> core) {
+  return std::unique_ptr<Connection>(new Connection(std::move(core)));
+}
+
 void ConnectionCore::attach(Connection& handle) {
   handle_ = &handle;
 }

@@ -36,6 +36,7 @@ class ConnectionCore : public std::enable_shared_from_this<ConnectionCore>, publ
   ~ConnectionCore() override;
 
   // Its handle.
+  static std::unique_ptr<Connection> handle(std::shared_ptr<ConnectionCore> core);
   void attach(Connection& handle);
   void start();
   void close();
@@ -162,5 +163,9 @@ class ConnectionCore : public std::enable_shared_from_this<ConnectionCore>, publ
   conn::Timer policy_timer_;
   conn::Timer keepalive_timer_;
 };
+
+/// What Connection::connect() does once its arguments are known to be good.
+std::unique_ptr<Connection> connect_on(conn::Hub& hub, const SocketAddress& peer, const ConnectionOptions& options,
+                                       ConnectionHandler& handler, const std::optional<SocketAddress>& from);
 
 }  // namespace rdmove::failover

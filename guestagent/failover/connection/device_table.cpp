@@ -92,14 +92,13 @@ void DeviceTable::close_if_unused(DeviceNumber number) {
       if (canary->endpoint) pins.push_back(hub_.disown(std::move(canary->endpoint)));
   }
   ++closing_;
-  hub_.reaper().close(std::move(record.device), std::move(pins), [this] {
+  hub_.reaper().close(std::move(record.device), std::move(pins), [this, has_left = record.has_left] {
     --closing_;
+    if (has_left) hub_.let_go();
     check_released();
   });
   record.device.reset();
-  if (!record.has_left) return;
-  records_.erase(place);
-  hub_.let_go();
+  if (record.has_left) records_.erase(place);
 }
 
 void DeviceTable::release_all(std::function<void()> done) {

@@ -154,7 +154,7 @@ void Hub::unhold() {
 }
 
 void Hub::let_go() {
-  services_.reaper.let_go({});
+  services_.port.let_go_of_devices();
 }
 
 }  // namespace rdmove::failover::conn

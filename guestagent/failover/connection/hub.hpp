@@ -88,7 +88,7 @@ class Hub : public EndpointOwner {
   [[nodiscard]] bool is_held() const { return held_; }
   void hold();
   void unhold();
-  void let_go();  ///< librdmacm's contexts, on the reaper
+  void let_go();  ///< librdmacm's contexts of what has left
   void end();     ///< the loop goes: what is still open, to the reaper
 
  private:

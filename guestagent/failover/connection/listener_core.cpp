@@ -95,7 +95,7 @@ Result<std::unique_ptr<Connection>> ConnectionRequest::accept(const ConnectionOp
   peer.incarnation = answer_.hello.incarnation;
   answer_.accepted = std::make_shared<ConnectionCore>(answer_.hub, conn::Role::Acceptor, answer_.hello.connection,
                                                       options, handler, peer, answer_.local);
-  std::unique_ptr<Connection> connection(new Connection(answer_.accepted));
+  auto connection = ConnectionCore::handle(answer_.accepted);
   answer_.accepted->start();
   return connection;
 }

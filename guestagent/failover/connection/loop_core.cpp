@@ -16,6 +16,7 @@ namespace rdmove::failover {
 namespace {
 
 constexpr std::size_t name_limit = 128;  // docs/agent-protocol.md
+constexpr conn::Milliseconds let_go_after{300};
 
 std::string program_name(const std::string& wanted) {
   return (wanted.empty() ? std::string(program_invocation_short_name) : wanted).substr(0, name_limit);
@@ -24,7 +25,7 @@ std::string program_name(const std::string& wanted) {
 }  // namespace
 
 LoopCore::LoopCore(const LoopOptions& options)
-    : options_(options), timers_([this] { set_alarm(); }), thread_id_(std::this_thread::get_id()) {}
+    : options_(options), timers_([this] { set_alarm(); }), let_go_timer_(timers_), thread_id_(std::this_thread::get_id()) {}
 
 Result<void> LoopCore::open() {
   if (auto done = poller_.open().and_then([this] { return mailbox_.open(); }); !done) return done;
@@ -47,6 +48,7 @@ Result<void> LoopCore::open() {
 
 LoopCore::~LoopCore() {
   end_thread();
+  let_go_timer_.cancel();
   round_.reset();
   agent_.reset();
   if (hub_) hub_->for_each([](ConnectionCore& connection) { connection.loop_ended(); });
@@ -133,10 +135,10 @@ void LoopCore::asked_to_quiesce(conn::Milliseconds time) {
   round_->start();
 }
 
-// librdmacm has opened the agent's anchor while it looked: unless it looks again, it keeps that.
+// librdmacm has opened the agent's anchor while it looked: unless it looks again, it keeps that. The calls go first.
 void LoopCore::device_is_back() {
   end_round();
-  hub_->let_go();
+  let_go_timer_.set(clock_.now() + let_go_after, [this] { hub_->let_go(); });
 }
 
 void LoopCore::agent_lost() {

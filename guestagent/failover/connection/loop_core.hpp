@@ -66,6 +66,7 @@ class LoopCore : public conn::AgentListener {
   conn::Poller::Watch mailbox_watch_ = conn::Poller::Watch::none;
   conn::Poller::Watch alarm_watch_ = conn::Poller::Watch::none;
   conn::Poller::Watch address_watch_ = conn::Poller::Watch::none;
+  conn::Timer let_go_timer_;
   int alarm_ = -1;  // a timerfd
   std::optional<conn::Time> alarm_at_;
   bool dispatching_ = false;

@@ -113,7 +113,7 @@ class RdmaPort {
   virtual std::optional<CmEvent> take_event() = 0;  ///< taken and acknowledged
   virtual Result<std::unique_ptr<Endpoint>> make_endpoint() = 0;
   virtual Result<std::shared_ptr<Device>> open_device(const Endpoint& on_it) = 0;
-  /// librdmacm closes the contexts of devices that have left. The reaper's thread only.
+  /// librdmacm closes the contexts of devices that have left, and opens those that have come. The loop's thread.
   virtual void let_go_of_devices() = 0;
 };
 

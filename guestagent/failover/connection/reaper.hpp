@@ -18,9 +18,6 @@ class Reaper {
 
   /// After its last endpoint: completion channel and PD, then the ids that kept the context alive until here.
   virtual void close(std::shared_ptr<Device> device, std::vector<std::unique_ptr<Endpoint>> pins, Done done) = 0;
-
-  /// rdma_get_devices and rdma_free_devices: librdmacm closes what has left.
-  virtual void let_go(Done done) = 0;
 };
 
 }  // namespace rdmove::failover::conn

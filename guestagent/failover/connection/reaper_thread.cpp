@@ -138,11 +138,4 @@ void ReaperThread::close(std::shared_ptr<Device> device, std::vector<std::unique
   });
 }
 
-void ReaperThread::let_go(Done done) {
-  state_->add([state = state_.get(), done = std::move(done)] {
-    state->port->let_go_of_devices();
-    state->tell(done);
-  });
-}
-
 }  // namespace rdmove::failover::conn

@@ -19,7 +19,6 @@ class ReaperThread : public Reaper {
 
   void destroy(std::unique_ptr<Endpoint> endpoint, Done done) override;
   void close(std::shared_ptr<Device> device, std::vector<std::unique_ptr<Endpoint>> pins, Done done) override;
-  void let_go(Done done) override;
 
  private:
   struct State;

@@ -2,8 +2,6 @@
 
 #include <fcntl.h>
 
-#include <mutex>
-
 #include "guestagent/failover/connection/cm/call_error.hpp"
 #include "guestagent/failover/connection/cm/cm_device.hpp"
 #include "guestagent/failover/connection/cm/cm_endpoint.hpp"
@@ -97,11 +95,10 @@ Result<std::shared_ptr<Device>> CmPort::open_device(const Endpoint& on_it) {
   return CmDevice::open(static_cast<const CmEndpoint&>(on_it).context());
 }
 
-// One at a time in the process, since several loops have a reaper each: Debian's rdma-core 44 compares the devices of the
-// two lists as int, and may close one that is alive and not in use at that moment.
+// On the thread that takes events, where librdmacm looks for new devices by itself: Debian's rdma-core 44 sorts them by their
+// addresses as int. Those of two threads' heaps are far enough apart to be sorted wrongly; it then drops devices that are
+// there, and when none is left, deadlocks at the next rdma_create_id.
 void CmPort::let_go_of_devices() {
-  static std::mutex one_at_a_time;
-  const std::lock_guard lock(one_at_a_time);
   int count = 0;
   if (ibv_context** devices = rdma_get_devices(&count)) rdma_free_devices(devices);
 }

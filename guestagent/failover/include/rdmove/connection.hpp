@@ -176,7 +176,7 @@ class Connection {
   void close();     ///< for good; gone(Closed) comes before it returns unless it had come
 
  private:
-  friend class ConnectionRequest;
+  friend class ConnectionCore;
   explicit Connection(std::shared_ptr<ConnectionCore> core);
   std::shared_ptr<ConnectionCore> core_;
 };
