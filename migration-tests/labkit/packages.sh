@@ -32,19 +32,26 @@ ensure_packages() {
   fi
   echo "Installing ${#missing[@]} packages: ${missing[*]}" >&2
   log=$(mktemp)
-  # The lists of a fresh machine are empty or old; they are fetched once per run of a script, not per package.
+  # The lists of a fresh machine are empty or old; they are fetched once per run of a script, not per package. A fresh
+  # machine may be updating itself just now: its lock is waited for.
   if { [[ -n ${PACKAGE_LISTS_FRESH:-} ]] || apt-get -qq update >"$log" 2>&1; } &&
-     DEBIAN_FRONTEND=noninteractive apt-get -qq -y install --no-install-recommends "${missing[@]}" >>"$log" 2>&1; then
+     DEBIAN_FRONTEND=noninteractive apt-get -qq -y -o DPkg::Lock::Timeout=300 install --no-install-recommends \
+       "${missing[@]}" >>"$log" 2>&1; then
     PACKAGE_LISTS_FRESH=1
     rm -f "$log"
     return 0
   fi
-  if grep -qiE 'no space left|not enough free space' "$log"; then
-    echo "The packages do not fit on the disk: ${missing[*]} (log: $log)" >&2
-  elif grep -qiE 'could not resolve|failed to fetch|connection (failed|refused|timed out)|temporary failure' "$log"; then
-    echo "The package registry does not answer, so these cannot be installed: ${missing[*]} (log: $log)" >&2
-  else
-    echo "apt-get could not install ${missing[*]}: $(grep -m1 '^E:' "$log" || tail -n1 "$log") (log: $log)" >&2
-  fi
+  echo "$(why_not_installed "$log") (log: $log)" >&2
   return 1
+}
+
+# why_not_installed LOG: one sentence from what apt-get wrote. A full disk comes first: it also makes downloads fail.
+why_not_installed() {
+  if grep -qiE 'no space left|enough free space' "$1"; then
+    echo "The packages do not fit on the disk: free some of it and try again."
+  elif grep -qiE 'could not resolve|failed to fetch|connection (failed|refused|timed out)|temporary failure' "$1"; then
+    echo "The package registry does not answer: check the network and /etc/apt, then try again."
+  else
+    echo "apt-get could not install the packages: $(grep -m1 '^E:' "$1" || tail -n1 "$1")"
+  fi
 }
