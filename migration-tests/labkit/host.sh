@@ -31,12 +31,15 @@ make_host_folders() {
   done
 }
 
+host_made_or_dead() { [[ -e $(host_dir "$1")/ready ]] || gone "host-$1"; }
+
 start_host() {
   local host=$1 dir
   dir=$(host_dir "$host")
   start_recorded "host-$host" "$dir/holder.log" \
     nsenter -t "$(pid_of outer)" -n -m -- unshare -n -m -u bash "$kit/host-holder" "$host" "$dir" "${HOST_FOLDERS[@]}"
-  wait_for 5 test -e "$dir/ready" || die "Host $host was not made: $(tail -n1 "$dir/holder.log")"
+  wait_for 30 host_made_or_dead "$host" && [[ -e $dir/ready ]] ||
+    die "Host $host was not made: $(head -n1 "$dir/holder.log" | grep . || echo "no answer after 30 s")"
   connect_host "$host"
 }
 

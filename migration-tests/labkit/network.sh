@@ -6,10 +6,13 @@
 
 in_outer() { nsenter -t "$(pid_of outer)" -n -- "$@"; }
 
+outer_made_or_dead() { [[ -e $STATE/outer/ready ]] || gone outer; }
+
 start_outer() {
   mkdir -p "$STATE/outer"
   start_recorded outer "$STATE/outer.log" unshare -n -m bash "$kit/outer-holder" "$STATE"
-  wait_for 5 test -e "$STATE/outer/ready" || die "The outer namespace was not made: $(tail -n1 "$STATE/outer.log")"
+  wait_for 30 outer_made_or_dead && [[ -e $STATE/outer/ready ]] ||
+    die "The outer namespace was not made: $(head -n1 "$STATE/outer.log" | grep . || echo "no answer after 30 s")"
 }
 
 # Links go from the outer namespace straight into the host's, so no name ever appears outside.

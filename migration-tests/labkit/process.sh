@@ -22,7 +22,7 @@ start_recorded() {
   mkdir -p "$STATE/pids"
   setsid bash "$kit/recorded" "$STATE/pids/$name" $$ "$@" </dev/null >>"$log" 2>&1 &
   disown
-  wait_for 5 recorded_by "$name" $! || die "$name did not start: $(tail -n1 "$log")"
+  wait_for 30 recorded_by "$name" $! || die "$name did not start: $(tail -n1 "$log")"
 }
 
 # A process that has already ended counts too: whoever needs it waits for more than its start, and says why it ended.
