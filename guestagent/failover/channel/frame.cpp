@@ -1,4 +1,4 @@
-#include "frame.hpp"
+#include "guestagent/failover/channel/frame.hpp"
 
 #include <algorithm>
 

@@ -1,4 +1,4 @@
-#include "regions.hpp"
+#include "guestagent/failover/channel/regions.hpp"
 
 #include <fmt/format.h>
 

@@ -6,8 +6,8 @@
 #include <optional>
 #include <string_view>
 
-#include "frame.hpp"
-#include "link.hpp"
+#include "guestagent/failover/channel/frame.hpp"
+#include "guestagent/failover/channel/link.hpp"
 #include "rdmove/channel.hpp"
 
 namespace rdmove::failover::channel {
@@ -33,6 +33,7 @@ class LocalRegions {
   std::uint16_t start();
   /// The next place that the peer does not know as it is.
   [[nodiscard]] std::optional<RegionPlace> next_untold() const;
+  [[nodiscard]] bool is_all_told() const { return untold_ == 0; }
   /// The frame for it (without key), which counts as told.
   RegionFrame tell(RegionPlace place);
 

@@ -1,8 +1,9 @@
-#include "session.hpp"
+#include "guestagent/failover/channel/session.hpp"
 
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <bit>
 
 namespace rdmove::failover::channel {
 
@@ -13,7 +14,7 @@ Session::Session(const SessionOptions& options, Link& link, Timekeeper& timekeep
       observer_(observer),
       slab_({options.send_limit, options.send_slots + 1U, options.message_limit, options.receive_slots}),
       stream_(options.send_slots),
-      held_(options.receive_slots) {}
+      held_(std::bit_ceil(std::size_t{options.receive_slots})) {}
 
 void Session::opened() {
   if (has_ended_ || stage_ != LinkStage::Down) return;
@@ -55,9 +56,9 @@ void Session::sent(Token token) {
       slot < Slab::kControlSlots && control_in_flight_[slot]) {
     control_in_flight_[slot] = false;
   } else {
-    auto completion = stream_.completed(token);
-    if (!completion.known) return;
-    done = std::move(completion.done);
+    const auto what = stream_.completed(token);
+    if (what == OperationStream::Completed::Unknown) return;
+    if (what == OperationStream::Completed::OneSided) done = stream_.take_done(token);
   }
   --in_flight_;
   if (done) done({});
@@ -126,7 +127,7 @@ void Session::violation(const std::string& why) {
   break_link(fmt::format("the peer broke a rule of the channel: {}", why));
 }
 
-void Session::after_input() {
+void Session::tell_application() {
   if (has_ended_) return;
   if (const std::uint64_t now = stream_.acknowledged(); now > reported_acknowledged_) {
     reported_acknowledged_ = now;

@@ -10,11 +10,11 @@
 #include <optional>
 #include <vector>
 
-#include "credit.hpp"
-#include "link.hpp"
-#include "regions.hpp"
-#include "slab.hpp"
-#include "stream.hpp"
+#include "guestagent/failover/channel/credit.hpp"
+#include "guestagent/failover/channel/link.hpp"
+#include "guestagent/failover/channel/regions.hpp"
+#include "guestagent/failover/channel/slab.hpp"
+#include "guestagent/failover/channel/stream.hpp"
 
 namespace rdmove::failover::channel {
 
@@ -94,11 +94,19 @@ class Session {
   void take_numbered(const Arrival& arrival, std::uint64_t number);
   void deliver_held();
   void deliver(const Arrival& arrival);
+  [[nodiscard]] Arrival& held_at(std::uint64_t index) { return held_[index & (held_.size() - 1)]; }
   void repost(ReceiveSlot slot);
   void advance_stage();
 
   // session_send.cpp
-  void pump();
+  /// Sends what there is to send, as far as there is room.
+  void pump() {
+    if (stream_.is_anything_waiting() || is_acknowledgement_wanted_ || receive_credit_.is_grant_due() ||
+        !local_regions_.is_all_told()) {
+      send_all();
+    }
+  }
+  void send_all();
   void greet();
   void send_control_frames();
   void send_regions();
@@ -114,7 +122,13 @@ class Session {
   // session.cpp
   void violation(const std::string& why);
   void break_link(const std::string& why);
-  void after_input();  // what the application is told at the end of each input
+  void after_input() {
+    if (stream_.acknowledged() != reported_acknowledged_ || is_blocked_ || is_one_sided_blocked_ ||
+        is_quiescing_ || stream_.has_finish()) {
+      tell_application();
+    }
+  }
+  void tell_application();
   void arm(Clock::time_point when);
   void note_unacknowledged();
   [[nodiscard]] bool is_live() const { return stage_ == LinkStage::Exchanging || stage_ == LinkStage::Ready; }
@@ -144,7 +158,8 @@ class Session {
 
   // Receiving.
   std::uint64_t delivered_ = 0;
-  std::vector<Arrival> held_;  // a ring: arrived and not delivered, because the application is paused
+  std::vector<Arrival>
+      held_;  // a ring of a power of two: arrived and not delivered, because the application is paused
   std::uint64_t held_head_ = 0;
   std::uint64_t held_tail_ = 0;
   std::optional<ReceiveSlot> in_delivery_;

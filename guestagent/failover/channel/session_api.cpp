@@ -5,7 +5,7 @@
 #include <cstring>
 #include <utility>
 
-#include "session.hpp"
+#include "guestagent/failover/channel/session.hpp"
 
 namespace rdmove::failover::channel {
 namespace {
@@ -39,9 +39,10 @@ Result<std::uint64_t> Session::send(std::span<const std::byte> message) {
     is_blocked_ = true;
     return no_room();
   }
-  const std::uint64_t number = stream_.add_message(static_cast<std::uint32_t>(message.size()));
+  const Operation& operation = stream_.add_message(static_cast<std::uint32_t>(message.size()));
+  const std::uint64_t number = operation.number;
   if (!message.empty()) {
-    std::memcpy(slab_.send_slot(stream_.slot_of(number)) + kHeaderBytes, message.data(), message.size());
+    std::memcpy(slab_.send_slot(operation.slot) + kHeaderBytes, message.data(), message.size());
   }
   pump();
   return number;

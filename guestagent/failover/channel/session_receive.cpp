@@ -3,7 +3,7 @@
 
 #include <algorithm>
 
-#include "session.hpp"
+#include "guestagent/failover/channel/session.hpp"
 
 namespace rdmove::failover::channel {
 
@@ -100,13 +100,14 @@ void Session::take_numbered(const Arrival& arrival, std::uint64_t number) {
   }
   if (number != expected) return violation(fmt::format("message {} where {} is due", number, expected));
   if (has_peer_finished_) return violation("a message after its goodbye");
-  held_[held_tail_++ % held_.size()] = arrival;
+  if (!is_paused_ && !in_delivery_ && held_head_ == held_tail_) return deliver(arrival);
+  held_at(held_tail_++) = arrival;
   deliver_held();
 }
 
 void Session::deliver_held() {
   while (!is_paused_ && !in_delivery_ && !has_ended_ && held_head_ != held_tail_) {
-    const Arrival arrival = held_[held_head_++ % held_.size()];
+    const Arrival arrival = held_at(held_head_++);
     deliver(arrival);
   }
 }

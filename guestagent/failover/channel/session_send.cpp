@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <utility>
 
-#include "session.hpp"
+#include "guestagent/failover/channel/session.hpp"
 
 namespace rdmove::failover::channel {
 
@@ -48,9 +48,9 @@ void Session::greet() {
   advance_stage();
 }
 
-void Session::pump() {
+void Session::send_all() {
   if (!is_live() || is_quiescing_ || is_drained_) return;
-  send_regions();
+  if (!local_regions_.is_all_told()) send_regions();
   if (stage_ == LinkStage::Ready) send_operations();
   send_control_frames();
 }
@@ -71,7 +71,7 @@ void Session::send_operations() {
   // The peer resolves nothing by itself, but may have been told by a message which region to use: that comes
   // first.
   while (stage_ == LinkStage::Ready && !is_quiescing_ && has_link_room(kControlRoom) &&
-         !local_regions_.next_untold()) {
+         local_regions_.is_all_told()) {
     Operation* operation = stream_.next();
     if (operation == nullptr) return;
     if (!operation->is_frame()) {
@@ -85,7 +85,7 @@ void Session::send_operations() {
 }
 
 void Session::send_frame(const Operation& operation) {
-  std::byte* at = slab_.send_slot(stream_.slot_of(operation.number));
+  std::byte* at = slab_.send_slot(operation.slot);
   const auto type = operation.kind == OperationKind::Message ? FrameType::Message : FrameType::Finish;
   // Written anew each time: acknowledgement and credit are of now, and of this link.
   write_header(at, stamp(type, operation.length, operation.number));

@@ -9,8 +9,8 @@
 #include <new>
 #include <span>
 
-#include "frame.hpp"
-#include "link.hpp"
+#include "guestagent/failover/channel/frame.hpp"
+#include "guestagent/failover/channel/link.hpp"
 
 namespace rdmove::failover::channel {
 

@@ -1,4 +1,4 @@
-#include "stream.hpp"
+#include "guestagent/failover/channel/stream.hpp"
 
 #include <bit>
 #include <utility>
@@ -12,17 +12,6 @@ OperationStream::OperationStream(std::uint16_t slots)
       places_(mask_ + 1),
       one_sided_(slots) {}
 
-Operation& OperationStream::add(OperationKind kind, std::uint64_t number, std::uint32_t length) {
-  Operation& operation = at(tail_++);
-  operation = {number, length, kind, OperationState::Waiting, false};
-  return operation;
-}
-
-std::uint64_t OperationStream::add_message(std::uint32_t length) {
-  add(OperationKind::Message, ++sent_, length);
-  return sent_;
-}
-
 void OperationStream::add_finish() {
   finish_ = sent_ + 1;
   add(OperationKind::Finish, finish_, 0);
@@ -32,28 +21,6 @@ void OperationStream::add_one_sided(OperationKind kind, std::uint32_t length, On
   places_[tail_ & mask_] = one_sided_tail_;
   one_sided_[one_sided_tail_++ % slots_] = std::move(work);
   add(kind, sent_, length);
-}
-
-Operation* OperationStream::next() {
-  while (next_ < tail_) {
-    Operation& operation = at(next_);
-    const bool is_over =
-        operation.is_frame() ? operation.number <= acknowledged_ : operation.state == OperationState::Done;
-    if (!is_over) return &operation;
-    ++next_;
-  }
-  return nullptr;
-}
-
-Token OperationStream::posted() {
-  Operation& operation = at(next_);
-  if (operation.is_frame()) {
-    if (operation.number > posted_) posted_ = operation.number;
-    if (operation.was_posted && operation.kind == OperationKind::Message) ++resent_;
-  }
-  operation.was_posted = true;
-  operation.state = OperationState::Posted;
-  return Token{next_++};
 }
 
 OneSidedDone OperationStream::finish_one_sided(std::uint64_t index) {
@@ -67,27 +34,6 @@ OneSidedDone OperationStream::abandon_next() {
   return done;
 }
 
-OperationStream::Completion OperationStream::completed(Token token) {
-  const auto index = static_cast<std::uint64_t>(token);
-  if (index < head_ || index >= next_ || at(index).state != OperationState::Posted) return {};
-  Completion completion{true, {}};
-  if (at(index).is_frame()) {
-    at(index).state = OperationState::Done;  // sent; it stays for as long as it is not acknowledged
-  } else {
-    completion.done = finish_one_sided(index);
-  }
-  retire();
-  return completion;
-}
-
-bool OperationStream::acknowledge(std::uint64_t number) {
-  if (number < acknowledged_ || number > posted_) return false;
-  if (number == acknowledged_) return true;
-  acknowledged_ = number;
-  retire();
-  return true;
-}
-
 void OperationStream::rewind() {
   for (std::uint64_t i = head_; i < next_; ++i) {
     Operation& operation = at(i);
@@ -96,23 +42,6 @@ void OperationStream::rewind() {
   }
   next_ = head_;
   retire();
-}
-
-// A slot is free only when its frame is acknowledged *and* the device has let go of it: the acknowledgement
-// can come before the send's completion.
-void OperationStream::retire() {
-  while (head_ < tail_) {
-    const Operation& operation = at(head_);
-    if (operation.is_frame()) {
-      if (operation.number > acknowledged_ || operation.state == OperationState::Posted) break;
-      if (operation.kind == OperationKind::Message) retired_ = operation.number;
-    } else {
-      if (operation.state != OperationState::Done) break;
-      ++one_sided_head_;
-    }
-    ++head_;
-  }
-  if (next_ < head_) next_ = head_;
 }
 
 std::vector<OneSidedDone> OperationStream::settle_writes() {

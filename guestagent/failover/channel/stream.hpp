@@ -4,10 +4,11 @@
 #pragma once
 
 #include <cstdint>
+#include <utility>
 #include <vector>
 
-#include "frame.hpp"
-#include "link.hpp"
+#include "guestagent/failover/channel/frame.hpp"
+#include "guestagent/failover/channel/link.hpp"
 #include "rdmove/channel.hpp"
 
 namespace rdmove::failover::channel {
@@ -18,6 +19,7 @@ enum class OperationState : std::uint8_t { Waiting, Posted, Done };
 struct Operation {
   std::uint64_t number = 0;  ///< the message's; of a one-sided one: of the last message before it
   std::uint32_t length = 0;
+  std::uint32_t slot = 0;  ///< of a frame
   OperationKind kind = OperationKind::Message;
   OperationState state = OperationState::Waiting;
   bool was_posted = false;  ///< on this link or an earlier one
@@ -41,31 +43,27 @@ class OperationStream {
   // Accepting. At most `slots` messages and as many one-sided operations; the goodbye has a place of its own.
   [[nodiscard]] bool has_message_room() const { return sent_ - retired_ < slots_; }
   [[nodiscard]] bool has_one_sided_room() const { return one_sided_tail_ - one_sided_head_ < slots_; }
-  std::uint64_t add_message(std::uint32_t length);
+  const Operation& add_message(std::uint32_t length) { return add(OperationKind::Message, ++sent_, length); }
   void add_finish();
   void add_one_sided(OperationKind kind, std::uint32_t length, OneSided work);
-
-  /// The send slot of a message or of the goodbye: `slots` + 1 of them.
-  [[nodiscard]] std::uint32_t slot_of(std::uint64_t number) const {
-    return static_cast<std::uint32_t>(number % (slots_ + 1U));
-  }
 
   // Posting.
   /// The next to post, skipping what needs no second time; null if there is none.
   [[nodiscard]] Operation* next();
+  [[nodiscard]] bool is_anything_waiting() const { return next_ < tail_; }
   [[nodiscard]] OneSided& next_one_sided() { return one_sided_of(next_); }
   /// next() was posted.
   Token posted();
   /// next() cannot be done: it is over.
   OneSidedDone abandon_next();
 
-  /// A completion. Returns what to call if it was a one-sided operation's. `known` is false for a token that
-  /// is not out.
-  struct Completion {
-    bool known = false;
-    OneSidedDone done;
-  };
-  Completion completed(Token token);
+  enum class Completed { Unknown, Frame, OneSided };
+  /// A completion; Unknown for a token that is not out.
+  Completed completed(Token token);
+  /// What to call for a token that was OneSided, right after completed().
+  OneSidedDone take_done(Token token) {
+    return std::exchange(one_sided_of(static_cast<std::uint64_t>(token)).done, {});
+  }
 
   /// All up to `number` are delivered. False: that was never posted, or less than before.
   [[nodiscard]] bool acknowledge(std::uint64_t number);
@@ -91,7 +89,13 @@ class OperationStream {
   [[nodiscard]] OneSided& one_sided_of(std::uint64_t index) {
     return one_sided_[places_[index & mask_] % slots_];
   }
-  Operation& add(OperationKind kind, std::uint64_t number, std::uint32_t length);
+  Operation& add(OperationKind kind, std::uint64_t number, std::uint32_t length) {
+    Operation& operation = at(tail_++);
+    operation = {number, length, next_slot_, kind, OperationState::Waiting, false};
+    // One more slot than messages: the goodbye's.
+    if (operation.is_frame()) next_slot_ = next_slot_ == slots_ ? 0 : next_slot_ + 1;
+    return operation;
+  }
   OneSidedDone finish_one_sided(std::uint64_t index);
   void retire();
 
@@ -103,6 +107,7 @@ class OperationStream {
   std::uint64_t head_ = 0;  // [head_, next_) posted or done, [next_, tail_) to be posted
   std::uint64_t next_ = 0;
   std::uint64_t tail_ = 0;
+  std::uint32_t next_slot_ = 0;
   std::uint64_t one_sided_head_ = 0;
   std::uint64_t one_sided_tail_ = 0;
   std::uint64_t sent_ = 0;
@@ -112,5 +117,63 @@ class OperationStream {
   std::uint64_t retired_ = 0;
   std::uint64_t resent_ = 0;
 };
+
+// What runs for every message.
+
+inline Operation* OperationStream::next() {
+  while (next_ < tail_) {
+    Operation& operation = at(next_);
+    const bool is_over =
+        operation.is_frame() ? operation.number <= acknowledged_ : operation.state == OperationState::Done;
+    if (!is_over) return &operation;
+    ++next_;
+  }
+  return nullptr;
+}
+
+inline Token OperationStream::posted() {
+  Operation& operation = at(next_);
+  if (operation.is_frame()) {
+    if (operation.number > posted_) posted_ = operation.number;
+    if (operation.was_posted && operation.kind == OperationKind::Message) ++resent_;
+  }
+  operation.was_posted = true;
+  operation.state = OperationState::Posted;
+  return Token{next_++};
+}
+
+inline OperationStream::Completed OperationStream::completed(Token token) {
+  const auto index = static_cast<std::uint64_t>(token);
+  if (index < head_ || index >= next_ || at(index).state != OperationState::Posted) return Completed::Unknown;
+  at(index).state = OperationState::Done;  // a frame stays for as long as it is not acknowledged
+  const bool is_frame = at(index).is_frame();
+  retire();
+  return is_frame ? Completed::Frame : Completed::OneSided;
+}
+
+inline bool OperationStream::acknowledge(std::uint64_t number) {
+  if (number < acknowledged_ || number > posted_) return false;
+  if (number == acknowledged_) return true;
+  acknowledged_ = number;
+  retire();
+  return true;
+}
+
+// A slot is free only when its frame is acknowledged *and* the device has let go of it: the acknowledgement
+// can come before the send's completion.
+inline void OperationStream::retire() {
+  while (head_ < tail_) {
+    const Operation& operation = at(head_);
+    if (operation.is_frame()) {
+      if (operation.number > acknowledged_ || operation.state == OperationState::Posted) break;
+      if (operation.kind == OperationKind::Message) retired_ = operation.number;
+    } else {
+      if (operation.state != OperationState::Done) break;
+      ++one_sided_head_;
+    }
+    ++head_;
+  }
+  if (next_ < head_) next_ = head_;
+}
 
 }  // namespace rdmove::failover::channel

@@ -7,7 +7,7 @@
 #include <cstdlib>
 #include <iostream>
 
-#include "simulation.hpp"
+#include "guestagent/failover/channel/tests/simulation.hpp"
 
 namespace rdmove::failover::channel::test {
 namespace {

@@ -1,4 +1,4 @@
-#include "simulation.hpp"
+#include "guestagent/failover/channel/tests/simulation.hpp"
 
 #include <cstring>
 

@@ -11,7 +11,7 @@
 #include <string>
 #include <vector>
 
-#include "session.hpp"
+#include "guestagent/failover/channel/session.hpp"
 
 namespace rdmove::failover::channel::test {
 
