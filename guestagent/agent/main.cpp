@@ -1,9 +1,11 @@
 // rdmove-agent: the guest's daemon. See docs/agent-protocol.md.
 #include <spdlog/sinks/stdout_sinks.h>
 #include <spdlog/spdlog.h>
+#include <sys/mman.h>
 #include <CLI/CLI.hpp>
 
 #include <boost/asio/signal_set.hpp>
+#include <cstring>
 #include <fstream>
 #include <iostream>
 #include <random>
@@ -41,6 +43,12 @@ std::string new_instance() {
   return fmt::format("{:08x}{:08x}", random(), random());
 }
 
+// A move is no time to wait for a disk, which may be behind the very NIC that is gone: code and data are read
+// in now, and stay. For the same reason symbols are bound at the start (CMakeLists.txt).
+void stay_in_memory() {
+  if (::mlockall(MCL_CURRENT) != 0) spdlog::info("the agent may be paged out: {}", std::strerror(errno));
+}
+
 void run(const Options& options) {
   boost::asio::io_context io(1);
   boost::asio::signal_set stop(io, SIGTERM, SIGINT);
@@ -63,6 +71,7 @@ void run(const Options& options) {
   LinkMonitor links(io, network,
                     {[&] { host.links_changed(); }, [&](const LinkInfo& link) { host.device_arrived(link); },
                      [&](const LinkInfo& link) { host.device_removed(link); }});
+  stay_in_memory();
   host.start();
   spdlog::info("rdmove-agent {} listens on {} and {}", RDMOVE_VERSION, options.port, options.socket);
   io.run();
