@@ -25,7 +25,8 @@ class OneSidedTest : public testing::Test {
     read_only.writable = false;
     peer.shows(read_only);
   }
-  static RegionFrame region(std::uint8_t place, std::string_view name, std::uint64_t length, std::uint32_t key) {
+  static RegionFrame region(std::uint8_t place, std::string_view name, std::uint64_t length,
+                            std::uint32_t key) {
     return {place, true, true, true, true, key, 0x4000, length, *RegionName::from(name)};
   }
   Result<void> write(std::string_view to, std::size_t offset, std::size_t length) {
@@ -36,7 +37,8 @@ class OneSidedTest : public testing::Test {
   }
   OneSidedDone note(std::string what) {
     return [this, what](const Result<void>& result) {
-      done.push_back(what + (result ? " done" : " error " + std::to_string(static_cast<int>(result.error().code))));
+      done.push_back(what +
+                     (result ? " done" : " error " + std::to_string(static_cast<int>(result.error().code))));
     };
   }
   ScriptedPeer peer;

@@ -33,11 +33,11 @@ class ScriptedPeer final : public Link, public Timekeeper, public SessionObserve
     return options;
   }
 
-  /// A new link: both hellos, the peer's with `delivered`.
-  void greet(std::uint64_t delivered = 0, Hello hello = {64, 16, 16, 0}) {
+  /// A new link: both hellos, the peer's with what it has delivered.
+  void greet(std::uint64_t so_far = 0, Hello hello = {64, 16, 16, 0}) {
     open();
     session.link_up();
-    say_hello(delivered, hello);
+    say_hello(so_far, hello);
   }
   void open() {
     sent.clear();
@@ -45,15 +45,17 @@ class ScriptedPeer final : public Link, public Timekeeper, public SessionObserve
     credit = 0;
     session.opened();
   }
-  void say_hello(std::uint64_t delivered = 0, Hello hello = {64, 16, 16, 0}) {
+  void say_hello(std::uint64_t so_far = 0, Hello hello = {64, 16, 16, 0}) {
     std::array<std::byte, kHelloBytes> payload;
     write_hello(payload, hello);
     credit = hello.receive_slots;
-    arrives({FrameType::Hello, kVersion, kHelloBytes, 0, delivered, credit}, payload);
+    arrives({FrameType::Hello, kVersion, kHelloBytes, 0, so_far, credit}, payload);
   }
   void says(std::uint64_t number, std::string_view text, std::uint64_t acknowledged = 0) {
     const auto bytes = std::as_bytes(std::span(text));
-    arrives({FrameType::Message, kVersion, static_cast<std::uint32_t>(text.size()), number, acknowledged, credit}, bytes);
+    arrives(
+        {FrameType::Message, kVersion, static_cast<std::uint32_t>(text.size()), number, acknowledged, credit},
+        bytes);
   }
   void acknowledges(std::uint64_t number) {
     arrives({FrameType::Acknowledge, kVersion, 0, 0, number, credit}, {});
@@ -118,7 +120,9 @@ class ScriptedPeer final : public Link, public Timekeeper, public SessionObserve
   }
   bool post_write(const OneSidedWork& work, Token token) override { return post(true, work, token); }
   bool post_read(const OneSidedWork& work, Token token) override { return post(false, work, token); }
-  [[nodiscard]] std::uint32_t remote_key(RegionPlace place) const override { return 500 + static_cast<unsigned>(place); }
+  [[nodiscard]] std::uint32_t remote_key(RegionPlace place) const override {
+    return 500 + static_cast<unsigned>(place);
+  }
   void break_link(const std::string& why) override { breaks.push_back(why); }
   Clock::time_point now() override { return time_; }
   void wake_at(Clock::time_point when) override { wake_ = when; }
@@ -127,7 +131,9 @@ class ScriptedPeer final : public Link, public Timekeeper, public SessionObserve
     delivered.emplace_back(reinterpret_cast<const char*>(message.data()), message.size());
     if (on_received) on_received();
   }
-  void acknowledged(std::uint64_t number) override { log.push_back("acknowledged " + std::to_string(number)); }
+  void acknowledged(std::uint64_t number) override {
+    log.push_back("acknowledged " + std::to_string(number));
+  }
   void writable() override { log.push_back("writable"); }
   void regions_changed() override { log.push_back("regions"); }
   void drained() override { log.push_back("drained"); }

@@ -161,7 +161,8 @@ TEST(Credit, aPausedApplicationStillAnswersTheReserve) {
   ScriptedPeer peer;
   peer.greet();
   peer.session.pause();
-  for (std::uint64_t i = 1; i <= 11; ++i) peer.says(i, "m");  // with the hello 12 of 16: all that data may use
+  for (std::uint64_t i = 1; i <= 11; ++i)
+    peer.says(i, "m");  // with the hello 12 of 16: all that data may use
   peer.acknowledges(0);
   EXPECT_EQ(peer.count(FrameType::Acknowledge), 1U) << "3 of 5 free ones are news";
   peer.acknowledges(0);

@@ -1,4 +1,5 @@
-// A peer that breaks the rules: each one takes the link down, the application sees none of it, and it ends after a few.
+// A peer that breaks the rules: each one takes the link down, the application sees none of it, and it ends
+// after a few.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -39,25 +40,43 @@ std::vector<Violation> all() {
          p.arrives(frame);
        }},
       {"aSecondHello", [](auto& p) { p.say_hello(); }},
-      {"anUnknownType", [](auto& p) { p.arrives({static_cast<FrameType>(9), kVersion, 0, 0, 0, 16}, {}); }},
+      {"anUnknownType",
+       [](auto& p) {
+         p.arrives({static_cast<FrameType>(9), kVersion, 0, 0, 0, 16}, {});
+       }},
       {"anAcknowledgementWithPayload",
-       [](auto& p) { p.arrives({FrameType::Acknowledge, kVersion, 4, 0, 0, 16}, std::vector<std::byte>(4)); }},
+       [](auto& p) {
+         p.arrives({FrameType::Acknowledge, kVersion, 4, 0, 0, 16}, std::vector<std::byte>(4));
+       }},
       {"aGoodbyeWithPayload",
-       [](auto& p) { p.arrives({FrameType::Finish, kVersion, 4, 1, 0, 16}, std::vector<std::byte>(4)); }},
+       [](auto& p) {
+         p.arrives({FrameType::Finish, kVersion, 4, 1, 0, 16}, std::vector<std::byte>(4));
+       }},
       {"aMessageAfterTheGoodbye",
        [](auto& p) {
          p.arrives({FrameType::Finish, kVersion, 0, 1, 0, 16}, {});
          message(p, 2, 0, 16);
        }},
       {"moreRegionsThanAnnounced",
-       [](auto& p) { p.shows({0, true, true, true, true, 1, 1, 1, *RegionName::from("r")}); }},
+       [](auto& p) {
+         p.shows({0, true, true, true, true, 1, 1, 1, *RegionName::from("r")});
+       }},
       {"aRegionOutsideTheTable",
-       [](auto& p) { p.shows({64, true, false, true, true, 1, 1, 1, *RegionName::from("r")}); }},
+       [](auto& p) {
+         p.shows({64, true, false, true, true, 1, 1, 1, *RegionName::from("r")});
+       }},
       {"aRegionThatWrapsAround",
-       [](auto& p) { p.shows({1, true, false, true, true, 1, UINT64_MAX, 2, *RegionName::from("r")}); }},
-      {"aRegionWithoutName", [](auto& p) { p.shows({1, true, false, true, true, 1, 1, 2, {}}); }},
+       [](auto& p) {
+         p.shows({1, true, false, true, true, 1, UINT64_MAX, 2, *RegionName::from("r")});
+       }},
+      {"aRegionWithoutName",
+       [](auto& p) {
+         p.shows({1, true, false, true, true, 1, 1, 2, {}});
+       }},
       {"aRegionCutShort",
-       [](auto& p) { p.arrives({FrameType::Region, kVersion, 8, 0, 0, 16}, std::vector<std::byte>(8)); }},
+       [](auto& p) {
+         p.arrives({FrameType::Region, kVersion, 8, 0, 0, 16}, std::vector<std::byte>(8));
+       }},
   };
 }
 
@@ -100,18 +119,38 @@ TEST_P(HelloViolationTest, takesTheLinkDown) {
 
 INSTANTIATE_TEST_SUITE_P(
     Of, HelloViolationTest,
-    testing::Values(
-        Violation{"firstSomethingElse", [](auto& p) { message(p, 1, 1, 1); }},
-        Violation{"deliveredLessThanItSaid", [](auto& p) { p.say_hello(0); }},
-        Violation{"deliveredMoreThanWasSent", [](auto& p) { p.say_hello(2); }},
-        Violation{"anotherLimit", [](auto& p) { p.say_hello(1, {32, 16, 16, 0}); }},
-        Violation{"otherSlots", [](auto& p) { p.say_hello(1, {64, 32, 16, 0}); }},
-        Violation{"tooManyRegions", [](auto& p) { p.say_hello(1, {64, 16, 16, 65}); }},
-        Violation{"noLimit", [](auto& p) { p.say_hello(1, {0, 16, 16, 0}); }},
-        Violation{"aLimitAboveAll", [](auto& p) { p.say_hello(1, {kLargestMessage + 1, 16, 16, 0}); }},
-        Violation{"tooFewSlots", [](auto& p) { p.say_hello(1, {64, 7, 16, 0}); }},
-        Violation{"cutShort",
-                  [](auto& p) { p.arrives({FrameType::Hello, kVersion, 4, 0, 1, 16}, std::vector<std::byte>(4)); }}),
+    testing::Values(Violation{"firstSomethingElse", [](auto& p) { message(p, 1, 1, 1); }},
+                    Violation{"deliveredLessThanItSaid", [](auto& p) { p.say_hello(0); }},
+                    Violation{"deliveredMoreThanWasSent", [](auto& p) { p.say_hello(2); }},
+                    Violation{"anotherLimit",
+                              [](auto& p) {
+                                p.say_hello(1, {32, 16, 16, 0});
+                              }},
+                    Violation{"otherSlots",
+                              [](auto& p) {
+                                p.say_hello(1, {64, 32, 16, 0});
+                              }},
+                    Violation{"tooManyRegions",
+                              [](auto& p) {
+                                p.say_hello(1, {64, 16, 16, 65});
+                              }},
+                    Violation{"noLimit",
+                              [](auto& p) {
+                                p.say_hello(1, {0, 16, 16, 0});
+                              }},
+                    Violation{"aLimitAboveAll",
+                              [](auto& p) {
+                                p.say_hello(1, {kLargestMessage + 1, 16, 16, 0});
+                              }},
+                    Violation{"tooFewSlots",
+                              [](auto& p) {
+                                p.say_hello(1, {64, 7, 16, 0});
+                              }},
+                    Violation{
+                        "cutShort",
+                        [](auto& p) {
+                          p.arrives({FrameType::Hello, kVersion, 4, 0, 1, 16}, std::vector<std::byte>(4));
+                        }}),
     [](const auto& row) { return std::string(row.param.name); });
 
 TEST(Violations, endTheSessionAfterFour) {
