@@ -181,7 +181,7 @@ bool ConnectionCore::is_called_by(const conn::Hello& hello) const {
 
 void ConnectionCore::called(conn::CmEvent& event, const conn::Hello& hello) {
   const auto self = shared_from_this();
-  switch (policy_.judge_call(hello.epoch, peer_.token)) {
+  switch (policy_.judge_call({hello.epoch, peer_.token, hello.moved})) {
     case conn::Verdict::StaleEpoch:
       return hub_->refuse(std::move(event.incoming), RefusalCode::StaleEpoch);
     case conn::Verdict::Collision:

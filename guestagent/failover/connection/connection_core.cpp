@@ -78,6 +78,7 @@ void ConnectionCore::retire_endpoint() {
   keepalive_timer_.cancel();
   keepalive_posted_ = early_completions_ = false;
   sends_posted_ = 0;
+  if (!endpoint_->queue_pair()) return hub_->retire(std::move(endpoint_));
   ++old_queues_;
   hub_->retire(std::move(endpoint_), [weak = weak_from_this(), generation = generation_] {
     if (const auto self = weak.lock()) self->old_queue_gone(generation);
@@ -133,10 +134,12 @@ void ConnectionCore::loop_ended() {
   ticket_.reset();
   if (endpoint_) endpoint_->disconnect();
   retire_endpoint();
-  policy_timer_.cancel();
+  policy_timer_.detach();
+  keepalive_timer_.detach();
   hub_->remove(*this);
   handler_ = nullptr;
   progress_ = nullptr;
+  quiescing_ = false;
 }
 
 void ConnectionCore::close() {

@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "guestagent/failover/connection/connection_core.hpp"
+#include "guestagent/failover/connection/listener_core.hpp"
 
 namespace rdmove::failover::conn {
 
@@ -17,6 +18,8 @@ Hub::Hub(const HubServices& services, std::uint16_t backlog)
 Hub::~Hub() = default;
 
 void Hub::end() {
+  for_each([](ConnectionCore& connection) { connection.loop_ended(); });
+  for (auto* listener : std::exchange(listeners_, {})) listener->loop_ended();
   services_.poller.remove(watch_);
   if (recall_listener_) services_.reaper.destroy(std::move(recall_listener_), {});
 }
@@ -140,6 +143,8 @@ void Hub::device_failed(DeviceNumber device) {
 }
 
 void Hub::way_appeared() {
+  const auto listeners = listeners_;
+  for (auto* listener : listeners) listener->way_appeared();
   for_each([](ConnectionCore& connection) { connection.way_appeared(); });
 }
 

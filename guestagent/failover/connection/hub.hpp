@@ -17,6 +17,7 @@
 
 namespace rdmove::failover {
 class ConnectionCore;
+class ListenerCore;
 }
 
 namespace rdmove::failover::conn {
@@ -76,6 +77,8 @@ class Hub : public EndpointOwner {
 
   void add(ConnectionCore& connection);
   void remove(ConnectionCore& connection);
+  void add(ListenerCore& listener) { listeners_.insert(&listener); }
+  void remove(ListenerCore& listener) { listeners_.erase(&listener); }
   void for_each(const std::function<void(ConnectionCore&)>& visit);
   void listen_for_first_calls(EndpointNumber listener, FirstCallTaker& taker);
   void stop_first_calls(EndpointNumber listener) { takers_.erase(listener); }
@@ -89,7 +92,7 @@ class Hub : public EndpointOwner {
   void hold();
   void unhold();
   void let_go();  ///< librdmacm's contexts of what has left
-  void end();     ///< the loop goes: what is still open, to the reaper
+  void end();     ///< the loop goes: all that is open, to the reaper
 
  private:
   void cm_event(CmEvent& event) override;  // of the recall listener
@@ -102,6 +105,7 @@ class Hub : public EndpointOwner {
   std::unordered_map<EndpointNumber, EndpointOwner*> owners_;
   std::unordered_map<EndpointNumber, FirstCallTaker*> takers_;
   std::unordered_multimap<std::uint64_t, ConnectionCore*> connections_;  // both ends may be ours
+  std::unordered_set<ListenerCore*> listeners_;
   BacklogGate gate_;
   DeviceTable devices_;
   std::unique_ptr<Endpoint> recall_listener_;

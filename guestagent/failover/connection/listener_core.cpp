@@ -21,12 +21,16 @@ Result<void> check_options(const ConnectionOptions& options) {
   return {};
 }
 
-Listener::Core::Core(conn::Hub& hub, const SocketAddress& address, ListenerHandler& handler)
-    : hub_(&hub), address_(address), handler_(handler), retry_(hub.timers()) {}
+ListenerCore::ListenerCore(conn::Hub& hub, const SocketAddress& address, ListenerHandler& handler)
+    : hub_(&hub), address_(address), handler_(handler), retry_(hub.timers()) {
+  hub.add(*this);
+}
 
-Listener::Core::~Core() = default;
+ListenerCore::~ListenerCore() {
+  if (hub_) hub_->remove(*this);
+}
 
-Result<void> Listener::Core::listen() {
+Result<void> ListenerCore::listen() {
   auto made = hub_->open().and_then([this] { return hub_->make_endpoint(*this); });
   if (!made) return tl::unexpected(made.error());
   auto endpoint = std::move(*made);
@@ -42,29 +46,36 @@ Result<void> Listener::Core::listen() {
   return {};
 }
 
-void Listener::Core::keep_trying() {
-  if (!hub_ || endpoint_ || listen()) return;
-  retry_.set(hub_->now() + retry_after, [this] { keep_trying(); });
+void ListenerCore::keep_trying() {
+  is_trying_ = !listen();
+  if (is_trying_) retry_.set(hub_->now() + retry_after, [this] { keep_trying(); });
 }
 
-void Listener::Core::close() {
+void ListenerCore::close() {
   retry_.cancel();
-  if (hub_ && endpoint_) {
-    hub_->stop_first_calls(endpoint_->number());
-    hub_->retire(std::move(endpoint_));
-  }
+  is_trying_ = false;
+  if (!hub_ || !endpoint_) return;
+  hub_->stop_first_calls(endpoint_->number());
+  hub_->retire(std::move(endpoint_));
 }
 
-void Listener::Core::cm_event(conn::CmEvent& event) {
+void ListenerCore::loop_ended() {
+  close();
+  retry_.detach();
+  hub_ = nullptr;
+}
+
+void ListenerCore::cm_event(conn::CmEvent& event) {
   if (event.kind != conn::CmEventKind::DeviceRemoval || !endpoint_) return;
   const auto self = shared_from_this();
   const auto device = endpoint_->device();
   close();
   hub_->devices().removed(device);
+  is_trying_ = true;
   retry_.set(hub_->now() + retry_after, [this] { keep_trying(); });
 }
 
-void Listener::Core::first_call(conn::CmEvent& event, const conn::Hello& hello) {
+void ListenerCore::first_call(conn::CmEvent& event, const conn::Hello& hello) {
   const auto self = shared_from_this();
   auto& hub = *hub_;
   if (hub.is_held()) return hub.refuse(std::move(event.incoming), conn::RefusalCode::Busy);
@@ -104,7 +115,7 @@ void ConnectionRequest::reject() {
   answer_.rejected = true;
 }
 
-Listener::Listener(std::shared_ptr<Core> core) : core_(std::move(core)) {}
+Listener::Listener(std::shared_ptr<ListenerCore> core) : core_(std::move(core)) {}
 
 Listener::~Listener() {
   core_->close();
@@ -112,7 +123,7 @@ Listener::~Listener() {
 
 Result<std::unique_ptr<Listener>> Listener::listen(Loop& loop, const SocketAddress& address, ListenerHandler& handler,
                                                    AddressPolicy policy) {
-  auto core = std::make_shared<Core>(loop.core().hub(), address, handler);
+  auto core = std::make_shared<ListenerCore>(loop.core().hub(), address, handler);
   std::unique_ptr<Listener> listener(new Listener(core));
   auto done = core->listen();
   if (done) return listener;

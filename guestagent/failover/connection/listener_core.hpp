@@ -11,16 +11,20 @@ namespace rdmove::failover {
 
 Result<void> check_options(const ConnectionOptions& options);
 
-class Listener::Core : public conn::EndpointOwner,
-                       public conn::FirstCallTaker,
-                       public std::enable_shared_from_this<Listener::Core> {
+class ListenerCore : public conn::EndpointOwner,
+                     public conn::FirstCallTaker,
+                     public std::enable_shared_from_this<ListenerCore> {
  public:
-  Core(conn::Hub& hub, const SocketAddress& address, ListenerHandler& handler);
-  ~Core() override;
+  ListenerCore(conn::Hub& hub, const SocketAddress& address, ListenerHandler& handler);
+  ~ListenerCore() override;
 
   Result<void> listen();
   void keep_trying();
+  void way_appeared() {
+    if (is_trying_) keep_trying();
+  }
   void close();
+  void loop_ended();
   [[nodiscard]] SocketAddress address() const { return address_; }
   [[nodiscard]] bool is_listening() const { return endpoint_ != nullptr; }
 
@@ -33,6 +37,7 @@ class Listener::Core : public conn::EndpointOwner,
   ListenerHandler& handler_;
   std::unique_ptr<conn::Endpoint> endpoint_;
   conn::Timer retry_;
+  bool is_trying_ = false;  ///< its address or device is away
 };
 
 class ConnectionRequest::Answer {

@@ -51,7 +51,6 @@ LoopCore::~LoopCore() {
   let_go_timer_.cancel();
   round_.reset();
   agent_.reset();
-  if (hub_) hub_->for_each([](ConnectionCore& connection) { connection.loop_ended(); });
   if (hub_) hub_->end();
   reaper_.reset();  // may still use the port, which it owns, too
   hub_.reset();

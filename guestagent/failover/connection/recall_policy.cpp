@@ -122,11 +122,13 @@ void RecallPolicy::connected(Time, std::uint32_t epoch) {
   seen_epoch_ = std::max(seen_epoch_, epoch);
 }
 
-Verdict RecallPolicy::judge_call(std::uint32_t epoch, std::uint64_t peer_token) const {
-  if (epoch <= seen_epoch_) return Verdict::StaleEpoch;
+// Of calls that cross, the one of the side that moved counts: the other's was sent to a device that was away.
+Verdict RecallPolicy::judge_call(const Call& call) const {
+  if (call.epoch <= seen_epoch_) return Verdict::StaleEpoch;
   if (held_since_) return Verdict::Busy;
-  if (phase_ == Phase::Calling && call_sent_ && settings_.own_token < peer_token) return Verdict::Collision;
-  return Verdict::Accept;
+  if (phase_ != Phase::Calling || !call_sent_) return Verdict::Accept;
+  const bool ours = moved_ == call.peer_moved ? settings_.own_token < call.peer_token : moved_;
+  return ours ? Verdict::Collision : Verdict::Accept;
 }
 
 void RecallPolicy::call_accepted(Time now, std::uint32_t epoch) {

@@ -71,7 +71,12 @@ class RecallPolicy {
   void attempt_failed(Time now, Failure failure);
   void connected(Time now, std::uint32_t epoch);
 
-  [[nodiscard]] Verdict judge_call(std::uint32_t epoch, std::uint64_t peer_token) const;
+  struct Call {
+    std::uint32_t epoch = 0;
+    std::uint64_t peer_token = 0;  ///< the token by which we call that peer
+    bool peer_moved = false;
+  };
+  [[nodiscard]] Verdict judge_call(const Call& call) const;
   void call_accepted(Time now, std::uint32_t epoch);
 
   [[nodiscard]] Step due(Time now);

@@ -52,7 +52,14 @@ class Timer {
     cancel();
     key_ = queue_->at(time, std::move(work));
   }
-  void cancel() { queue_->cancel(key_); }
+  void cancel() {
+    if (queue_) queue_->cancel(key_);
+  }
+  /// Before the queue ends earlier than the owner does; it cannot be set any more.
+  void detach() {
+    cancel();
+    queue_ = nullptr;
+  }
 
  private:
   TimerQueue* queue_;

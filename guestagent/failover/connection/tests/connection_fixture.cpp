@@ -74,7 +74,7 @@ Machine::~Machine() {
 }
 
 void Machine::listen(std::uint16_t number) {
-  listener = std::make_shared<Listener::Core>(hub, *SocketAddress::parse("0.0.0.0", number), *this);
+  listener = std::make_shared<ListenerCore>(hub, *SocketAddress::parse("0.0.0.0", number), *this);
   ASSERT_TRUE(listener->listen());
 }
 
@@ -104,7 +104,7 @@ std::size_t Machine::live_endpoints() const {
   return count;
 }
 
-void World::run(Milliseconds time, Milliseconds step) {
+void TwoWorld::run(Milliseconds time, Milliseconds step) {
   for (Milliseconds passed{0}; passed <= time; passed += step) {
     for (int pass = 0; pass < 6; ++pass) {
       for (auto* machine : {a.get(), b.get()}) {
@@ -117,7 +117,7 @@ void World::run(Milliseconds time, Milliseconds step) {
   }
 }
 
-void World::expect_order() {
+void TwoWorld::expect_order() {
   EXPECT_TRUE(fabric.faults.empty()) << fabric.faults.front();
   for (auto* machine : {a.get(), b.get()}) {
     if (!machine) continue;

@@ -9,6 +9,7 @@
 
 #include "guestagent/failover/connection/connection_core.hpp"
 #include "guestagent/failover/connection/listener_core.hpp"
+#include "guestagent/failover/connection/quiesce_round.hpp"
 #include "guestagent/failover/connection/tests/fake_world.hpp"
 
 namespace rdmove::failover::conn::fake {
@@ -66,13 +67,12 @@ class Machine : public ListenerHandler {
   FakePort port;
   ManualReaper reaper;
   Hub hub;
-  std::shared_ptr<Listener::Core> listener;
+  std::shared_ptr<ListenerCore> listener;
   std::vector<std::unique_ptr<Owner>> owners;
   bool accepts = true;
 };
 
-class World : public testing::Test {
- public:
+struct TwoWorld {
   void run(Milliseconds time, Milliseconds step = Milliseconds(10));
   /// No fault of anybody, and all that was taken down is gone.
   void expect_order();
@@ -82,5 +82,7 @@ class World : public testing::Test {
   std::unique_ptr<Machine> a = std::make_unique<Machine>(fabric, "10.0.0.1", 1, clock);
   std::unique_ptr<Machine> b = std::make_unique<Machine>(fabric, "10.0.0.2", 2, clock);
 };
+
+class World : public testing::Test, public TwoWorld {};
 
 }  // namespace rdmove::failover::conn::fake

@@ -1,1 +1,364 @@
-#include <gtest/gtest.h>
+#include "guestagent/failover/connection/tests/connection_fixture.hpp"
+
+namespace rdmove::failover::conn::fake {
+namespace {
+
+using std::chrono::milliseconds;
+using std::chrono::seconds;
+
+class TwoMachines : public World {
+ protected:
+  void SetUp() override { b->listen(7000); }
+
+  /// A connection from a to b that is up; its two owners.
+  void bring_up(const ConnectionOptions& options = {}) {
+    caller = &a->connect("10.0.0.2", 7000, options);
+    run(milliseconds(200));
+    ASSERT_EQ(caller->connection->state(), ConnectionState::Up);
+    ASSERT_EQ(b->owners.size(), 1U);
+    callee = b->owners.front().get();
+    ASSERT_EQ(callee->connection->state(), ConnectionState::Up);
+  }
+  void expect_traffic() {
+    const int before = callee->received;
+    const int before_back = caller->received;
+    EXPECT_TRUE(caller->send());
+    EXPECT_TRUE(callee->send());
+    run(milliseconds(50));
+    EXPECT_EQ(callee->received, before + 1);
+    EXPECT_EQ(caller->received, before_back + 1);
+  }
+
+  Owner* caller = nullptr;
+  Owner* callee = nullptr;
+};
+
+TEST_F(TwoMachines, connect_and_exchange) {
+  ConnectionOptions options;
+  options.private_data = {std::byte{1}, std::byte{2}};
+  bring_up(options);
+  expect_traffic();
+  EXPECT_EQ(callee->connection->peer_private_data().size(), 2U);
+  EXPECT_EQ(caller->connection->id(), callee->connection->id());
+  EXPECT_EQ(caller->connection->local().text(), "10.0.0.1:0");
+  EXPECT_EQ(callee->connection->local().text(), "10.0.0.2:7000");
+  expect_order();
+}
+
+TEST_F(TwoMachines, the_caller_comes_back_when_its_device_does) {
+  bring_up();
+  a->port.remove_device();
+  run(milliseconds(500));
+  EXPECT_EQ(caller->downs, std::vector{DownReason::DeviceRemoved});
+  EXPECT_EQ(a->port.live_devices, 0U);
+  EXPECT_GE(a->port.let_go_count, 1) << "librdmacm would keep the device";
+  a->port.add_device();
+  a->hub.way_appeared();
+  run(milliseconds(100));
+  EXPECT_EQ(caller->ups, 2);
+  EXPECT_EQ(callee->ups, 2);
+  EXPECT_GE(caller->connection->last_blackout(), milliseconds(500));
+  expect_traffic();
+  expect_order();
+}
+
+TEST_F(TwoMachines, the_acceptor_calls_when_it_is_the_one_that_moved) {
+  bring_up();
+  b->port.remove_device();
+  run(milliseconds(500));
+  b->port.add_device();
+  b->hub.way_appeared();
+  run(milliseconds(100));
+  EXPECT_EQ(callee->ups, 2);
+  EXPECT_EQ(caller->downs, std::vector{DownReason::Replaced}) << "it had noticed nothing";
+  expect_traffic();
+  expect_order();
+}
+
+TEST_F(TwoMachines, both_devices_leave_and_one_call_is_enough) {
+  bring_up();
+  a->port.remove_device();
+  b->port.remove_device();
+  run(milliseconds(100));
+  a->port.add_device();
+  b->port.add_device();
+  a->hub.way_appeared();
+  b->hub.way_appeared();
+  run(seconds(5));
+  EXPECT_EQ(caller->connection->state(), ConnectionState::Up);
+  EXPECT_EQ(callee->connection->state(), ConnectionState::Up);
+  EXPECT_EQ(caller->connection->epoch(), callee->connection->epoch());
+  expect_traffic();
+  expect_order();
+}
+
+TEST_F(TwoMachines, the_keepalive_notices_that_the_peer_is_away) {
+  ConnectionOptions options;
+  options.keepalive = milliseconds(1000);
+  bring_up(options);
+  b->port.remove_device();
+  run(milliseconds(1500));
+  EXPECT_EQ(caller->downs, std::vector{DownReason::Broken});
+  expect_order();
+}
+
+TEST_F(TwoMachines, a_keepalive_is_nobody_elses_completion) {
+  ConnectionOptions options;
+  options.keepalive = milliseconds(100);
+  bring_up(options);
+  run(seconds(2));
+  EXPECT_EQ(caller->sent, 0);
+  EXPECT_EQ(callee->received, 0);
+  EXPECT_TRUE(caller->downs.empty());
+  expect_order();
+}
+
+TEST_F(TwoMachines, no_new_queue_pair_while_the_old_one_can_still_write) {
+  bring_up();
+  caller->connection->restart();
+  for (int i = 0; i < 50; ++i) {  // the reaper is slow
+    a->dispatch();
+    b->dispatch();
+    b->reaper.run_all();
+    clock.advance(milliseconds(10));
+  }
+  EXPECT_EQ(caller->ups, 1);
+  a->reaper.run_all();
+  run(milliseconds(100));
+  EXPECT_EQ(caller->ups, 2);
+  expect_order();
+}
+
+TEST_F(TwoMachines, an_old_queue_pair_on_a_device_that_left_keeps_nobody_waiting) {
+  bring_up();
+  a->port.remove_device();
+  a->dispatch();
+  a->port.add_device();
+  a->hub.way_appeared();
+  for (int i = 0; i < 20; ++i) {  // the reaper hangs, as it may for 50 s
+    a->dispatch();
+    b->dispatch();
+    b->reaper.run_all();
+    clock.advance(milliseconds(10));
+  }
+  EXPECT_EQ(caller->ups, 2);
+  run(milliseconds(100));
+  expect_order();
+}
+
+TEST_F(TwoMachines, a_lost_answer_to_the_first_connect_is_mended) {
+  fabric.lose_answers = 1;
+  caller = &a->connect("10.0.0.2", 7000);
+  run(seconds(6));
+  EXPECT_EQ(caller->connection->state(), ConnectionState::Up);
+  ASSERT_EQ(b->owners.size(), 1U) << "the application is asked once";
+  EXPECT_EQ(b->owners.front()->connection->state(), ConnectionState::Up);
+  expect_order();
+}
+
+TEST_F(TwoMachines, who_closes_is_not_called_back_for_long) {
+  bring_up();
+  callee->connection->close();
+  run(seconds(6));
+  ASSERT_TRUE(caller->end);
+  EXPECT_EQ(caller->end->reason, GoneReason::PeerClosed);
+  expect_order();
+}
+
+TEST_F(TwoMachines, an_acceptor_learns_too_that_its_peer_has_closed) {
+  bring_up();
+  caller->connection->close();
+  run(seconds(6));
+  ASSERT_TRUE(callee->end);
+  EXPECT_EQ(callee->end->reason, GoneReason::PeerClosed);
+}
+
+TEST_F(TwoMachines, a_restarted_peer_is_told_from_one_that_closed) {
+  bring_up();
+  b.reset();
+  b = std::make_unique<Machine>(fabric, "10.0.0.2", 77, clock);
+  b->listen(7000);
+  run(seconds(13));
+  ASSERT_TRUE(caller->end);
+  EXPECT_EQ(caller->end->reason, GoneReason::PeerRestarted);
+}
+
+TEST_F(TwoMachines, a_peer_whose_process_ended_is_given_up_after_ten_seconds) {
+  bring_up();
+  b.reset();
+  FakePort silent(fabric, "10.0.0.2");  // the host is there, and nobody listens
+  silent.add_device();
+  run(seconds(16));
+  ASSERT_TRUE(caller->end);
+  EXPECT_EQ(caller->end->reason, GoneReason::PeerEnded);
+}
+
+TEST_F(TwoMachines, nobody_listening_and_an_application_that_refuses_are_both_refused) {
+  auto& nobody = a->connect("10.0.0.2", 7001);
+  b->accepts = false;
+  auto& refused = a->connect("10.0.0.2", 7000);
+  run(seconds(6));
+  ASSERT_TRUE(nobody.end);
+  EXPECT_EQ(nobody.end->reason, GoneReason::Refused);
+  ASSERT_TRUE(refused.end);
+  EXPECT_EQ(refused.end->reason, GoneReason::Refused);
+  expect_order();
+}
+
+TEST_F(TwoMachines, a_connect_that_finds_no_way_times_out) {
+  ConnectionOptions options;
+  options.give_up_after = seconds(5);
+  auto& lonely = a->connect("10.0.0.9", 7000, options);
+  run(seconds(6));
+  ASSERT_TRUE(lonely.end);
+  EXPECT_EQ(lonely.end->reason, GoneReason::TimedOut);
+}
+
+TEST_F(TwoMachines, closing_inside_of_callbacks_is_fine) {
+  struct Closer : Owner {
+    void up(Connection&) override { connection.reset(); }
+  } closer;
+  closer.connection = connect_on(a->hub, *SocketAddress::parse("10.0.0.2", 7000), {}, closer, std::nullopt);
+  run(milliseconds(300));
+  ASSERT_TRUE(closer.end);
+  EXPECT_EQ(closer.end->reason, GoneReason::Closed);
+  run(seconds(6));
+}
+
+TEST_F(TwoMachines, memory_is_registered_anew_on_each_device) {
+  bring_up();
+  std::array<char, 64> memory{};
+  auto region = caller->connection->register_memory(memory.data(), memory.size(), IBV_ACCESS_LOCAL_WRITE);
+  ASSERT_TRUE(region);
+  const auto key = (*region)->local_key();
+  EXPECT_NE(key, 0U);
+  a->port.remove_device();
+  run(milliseconds(100));
+  EXPECT_EQ((*region)->local_key(), 0U);
+  a->port.add_device();
+  a->hub.way_appeared();
+  run(milliseconds(100));
+  EXPECT_NE((*region)->local_key(), 0U);
+  EXPECT_NE((*region)->local_key(), key);
+}
+
+TEST_F(TwoMachines, the_keepalives_place_in_the_queue_is_not_the_owners) {
+  ConnectionOptions options;
+  options.queues.send_depth = 4;
+  bring_up(options);
+  int posted = 0;
+  while (posted < 100 && caller->send()) ++posted;
+  EXPECT_EQ(posted, 4);
+}
+
+TEST_F(TwoMachines, strangers_are_turned_away_each_with_its_word) {
+  bring_up();
+  struct Stranger : EndpointOwner {
+    void cm_event(CmEvent& event) override {
+      if (event.kind == CmEventKind::Rejected) answer = decode_refusal(event.private_data).value().why;
+    }
+    std::optional<RefusalCode> answer;
+  };
+  const auto call = [&](std::vector<std::byte> data) {
+    Stranger stranger;
+    auto endpoint = *a->hub.make_endpoint(stranger);
+    EXPECT_TRUE(endpoint->resolve_address({}, *SocketAddress::parse("10.0.0.2", 7000), seconds(1)));
+    run(milliseconds(20));
+    EXPECT_TRUE(endpoint->connect({data, 6, 15, 4}));
+    run(milliseconds(20));
+    a->hub.retire(std::move(endpoint));
+    return stranger.answer;
+  };
+  Hello hello;
+  hello.kind = CallKind::Recall;
+  hello.connection = callee->connection->id();
+  hello.token = 1;
+  hello.incarnation = a->hub.incarnation();
+  hello.epoch = 9;
+  EXPECT_EQ(call(encode(hello)), RefusalCode::WrongToken);
+  hello.connection = 4711;
+  EXPECT_EQ(call(encode(hello)), RefusalCode::Unknown);
+  auto other_version = encode(hello);
+  other_version[4] = std::byte{9};
+  EXPECT_EQ(call(other_version), RefusalCode::Incompatible);
+  EXPECT_EQ(call({std::byte{'x'}}), RefusalCode::Incompatible);
+  EXPECT_EQ(caller->connection->state(), ConnectionState::Up) << "none of them disturbs who is connected";
+  expect_order();
+}
+
+TEST_F(TwoMachines, a_quiesce_ends_with_nothing_on_the_device_but_canaries) {
+  bring_up();
+  bool released = false;
+  QuiesceRound round(a->hub, seconds(2), [&] { released = true; });
+  round.start();
+  run(milliseconds(150));
+  EXPECT_TRUE(released);
+  EXPECT_TRUE(caller->asked);
+  EXPECT_EQ(caller->downs, std::vector{DownReason::Quiesced});
+  EXPECT_EQ(callee->downs, std::vector{DownReason::Disconnected}) << "the peer hears it at once";
+  EXPECT_EQ(a->port.live_devices, 0U);
+  EXPECT_EQ(a->live_endpoints(), 2U) << "the recall listener and the canary";
+  a->port.remove_device();
+  run(milliseconds(50));
+  EXPECT_EQ(a->live_endpoints(), 1U);
+  EXPECT_GE(a->port.let_go_count, 1);
+  run(seconds(10));
+  EXPECT_EQ(caller->ups, 1) << "held";
+  a->port.add_device();
+  a->hub.unhold();
+  run(milliseconds(100));
+  EXPECT_EQ(caller->ups, 2);
+  expect_traffic();
+  expect_order();
+}
+
+TEST_F(TwoMachines, an_owner_that_does_not_finish_is_taken_down_before_the_deadline) {
+  bring_up();
+  caller->answers_quiesce = false;
+  bool released = false;
+  QuiesceRound round(a->hub, seconds(2), [&] { released = true; });
+  round.start();
+  run(milliseconds(1500));
+  EXPECT_FALSE(released);
+  run(milliseconds(450));
+  EXPECT_TRUE(released);
+  expect_order();
+}
+
+TEST_F(TwoMachines, a_move_that_is_called_off_reconnects_on_the_same_device) {
+  bring_up();
+  {
+    QuiesceRound round(a->hub, seconds(2), [] {});
+    round.start();
+    run(milliseconds(150));
+  }
+  a->hub.unhold();
+  run(milliseconds(100));
+  EXPECT_EQ(caller->ups, 2);
+  expect_traffic();
+  expect_order();
+}
+
+TEST_F(TwoMachines, many_come_back_at_once) {
+  for (int i = 0; i < 64; ++i) (void)a->connect("10.0.0.2", 7000);
+  run(milliseconds(300));
+  a->port.remove_device();
+  run(milliseconds(100));
+  a->port.add_device();
+  a->hub.way_appeared();
+  run(milliseconds(60));
+  for (const auto& owner : a->owners) EXPECT_EQ(owner->ups, 2);
+  expect_order();
+}
+
+TEST_F(TwoMachines, when_all_have_closed_only_listeners_and_canaries_are_left) {
+  bring_up();
+  a->owners.clear();
+  b->owners.clear();
+  run(milliseconds(100));
+  EXPECT_EQ(a->live_endpoints(), 2U);
+  EXPECT_EQ(b->live_endpoints(), 3U);
+}
+
+}  // namespace
+}  // namespace rdmove::failover::conn::fake

@@ -142,7 +142,7 @@ class FakePort : public RdmaPort {
 
 class FakeEndpoint : public Endpoint {
  public:
-  FakeEndpoint(FakePort& port, EndpointNumber number) : port(port), number_(number) {
+  FakeEndpoint(FakePort& its_port, EndpointNumber number) : port(its_port), number_(number) {
     port.fabric.endpoints[number] = this;
   }
   ~FakeEndpoint() override;

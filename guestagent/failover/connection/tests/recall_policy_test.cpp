@@ -106,7 +106,9 @@ TEST_F(Policy, backs_off_with_full_jitter_up_to_two_seconds) {
   milliseconds longest{0};
   for (int n = 0; n < 30; ++n) {
     const auto waited = wait_for(policy, Kind::Call);
-    if (n > 0) EXPECT_LE(waited.count(), std::min(2000L, 20L << std::min(n - 1, 10)));
+    if (n > 0) {
+      EXPECT_LE(waited.count(), std::min(2000L, 20L << std::min(n - 1, 10)));
+    }
     longest = std::max(longest, waited);
     fail_call(policy, Failure::Busy);
   }
@@ -146,7 +148,7 @@ TEST_F(Policy, epochs_grow_above_all_that_was_seen) {
   EXPECT_EQ(policy.next_epoch(), 3U);
   policy.call_accepted(now_, 9);
   EXPECT_EQ(policy.next_epoch(), 10U);
-  EXPECT_EQ(policy.judge_call(9, 99), Verdict::StaleEpoch);
+  EXPECT_EQ(policy.judge_call({9, 99, false}), Verdict::StaleEpoch);
 }
 
 TEST_F(Policy, of_two_calls_that_cross_the_lower_token_counts) {
@@ -154,10 +156,26 @@ TEST_F(Policy, of_two_calls_that_cross_the_lower_token_counts) {
   lower.lost(now_, Loss::Moved);
   (void)lower.due(now_);
   lower.attempt_begun(now_, 0);
-  EXPECT_EQ(lower.judge_call(2, 11), Verdict::Accept) << "it has not called yet";
+  EXPECT_EQ(lower.judge_call({2, 11, true}), Verdict::Accept) << "it has not called yet";
   lower.call_sent();
-  EXPECT_EQ(lower.judge_call(2, 11), Verdict::Collision);
-  EXPECT_EQ(lower.judge_call(2, 9), Verdict::Accept);
+  EXPECT_EQ(lower.judge_call({2, 11, true}), Verdict::Collision);
+  EXPECT_EQ(lower.judge_call({2, 9, true}), Verdict::Accept);
+}
+
+TEST_F(Policy, of_two_calls_that_cross_the_one_of_who_moved_counts) {
+  auto moved = connected(Role::Connector);
+  moved.lost(now_, Loss::Moved);
+  auto stayed = connected(Role::Acceptor);
+  stayed.lost(now_, Loss::Stayed);
+  for (auto* policy : {&moved, &stayed}) {
+    wait_for(*policy, Kind::Call);
+    policy->attempt_begun(now_, 0);
+    policy->call_sent();
+  }
+  for (const std::uint64_t token : {9U, 11U}) {
+    EXPECT_EQ(moved.judge_call({2, token, false}), Verdict::Collision);
+    EXPECT_EQ(stayed.judge_call({2, token, true}), Verdict::Accept);
+  }
 }
 
 TEST_F(Policy, after_a_collision_it_waits_to_be_called_and_calls_if_that_does_not_come) {
@@ -171,7 +189,7 @@ TEST_F(Policy, after_a_collision_it_waits_to_be_called_and_calls_if_that_does_no
 TEST_F(Policy, is_busy_while_held) {
   auto policy = connected(Role::Acceptor);
   policy.hold(now_);
-  EXPECT_EQ(policy.judge_call(2, 1), Verdict::Busy);
+  EXPECT_EQ(policy.judge_call({2, 1, false}), Verdict::Busy);
 }
 
 TEST_F(Policy, without_a_listener_a_connector_asks_at_the_service_too_and_ends_after_ten_seconds) {

@@ -27,6 +27,7 @@ namespace rdmove::failover {
 
 class Loop;
 class ConnectionCore;
+class ListenerCore;
 
 /// An IP address and a port.
 class SocketAddress {
@@ -177,6 +178,7 @@ class Connection {
 
  private:
   friend class ConnectionCore;
+class ListenerCore;
   explicit Connection(std::shared_ptr<ConnectionCore> core);
   std::shared_ptr<ConnectionCore> core_;
 };
@@ -222,9 +224,8 @@ class Listener {
   [[nodiscard]] bool is_listening() const;      ///< false while its address is away
 
  private:
-  class Core;
-  explicit Listener(std::shared_ptr<Core> core);
-  std::shared_ptr<Core> core_;
+  explicit Listener(std::shared_ptr<ListenerCore> core);
+  std::shared_ptr<ListenerCore> core_;
 };
 
 }  // namespace rdmove::failover
