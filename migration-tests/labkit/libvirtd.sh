@@ -49,7 +49,7 @@ keep_capabilities() {
 host_virsh() {
   local host=$1
   shift
-  on_host "$host" timeout -s KILL 20 setsid --wait virsh -q -c qemu:///system "$@"
+  on_host "$host" timeout -s KILL "${VIRSH_SECONDS:-20}" setsid --wait virsh -q -c qemu:///system "$@"
 }
 
 libvirt_answers_or_dead() { gone "libvirtd-$1" || libvirt_answers "$1"; }
