@@ -66,7 +66,7 @@ struct CapturedLink {
   bool up = false;
   std::vector<CapturedItem> addresses;
   std::vector<CapturedItem> routes;      // those that the kernel makes by itself are not here
-  std::vector<CapturedItem> neighbours;  // permanent ones
+  std::vector<CapturedItem> neighbours;  // permanent and learnt ones
   std::optional<VlanTag> vlan;           // set on children only
   std::vector<CapturedLink> children;    // VLANs and P_Key interfaces on this device
   std::vector<CapturedItem> rules{};     // policy rules that name the interface
@@ -105,7 +105,7 @@ class NetworkState {
   /// Name, MTU, addresses (usable at once: no duplicate address detection), up, children.
   virtual BroughtUp bring_up(const LinkInfo& link, const CapturedLink& captured) = 0;
 
-  /// Routes, permanent neighbours and policy rules. Returns what the kernel refused; may be called again.
+  /// Routes, neighbours and policy rules. Returns what the kernel refused; may be called again.
   /// `links` is bring_up's.
   virtual std::vector<std::string> put_routes(const std::vector<RestoredLink>& links,
                                               const CapturedLink& captured) = 0;

@@ -82,12 +82,16 @@ std::optional<CapturedItem> route(const nlmsghdr& message, int index) {
   return CapturedItem{route_text(parts), std::move(bytes)};
 }
 
+// Learnt ones too: without them the first packet to each neighbour waits for an answer to ARP. With a kernel
+// in which that answer can come before rdma_resolve_addr listens for it, the call then takes its whole
+// time-out.
 std::optional<CapturedItem> neighbour(const nlmsghdr& message, int index) {
+  constexpr unsigned worth_keeping = NUD_PERMANENT | NUD_REACHABLE | NUD_STALE | NUD_DELAY | NUD_PROBE;
   auto bytes = payload_of(message);
   const Parts<ndmsg> parts(bytes);
   const auto* to = parts.find(NDA_DST);
   if (message.nlmsg_type != RTM_NEWNEIGH || parts.header.ndm_ifindex != index || to == nullptr ||
-      (parts.header.ndm_state & NUD_PERMANENT) == 0) {
+      parts.find(NDA_LLADDR) == nullptr || (parts.header.ndm_state & worth_keeping) == 0) {
     return std::nullopt;
   }
   return CapturedItem{ip_text(parts.header.ndm_family, *to), std::move(bytes)};
@@ -127,8 +131,14 @@ Bytes route_for(const Bytes& message, int old_index, int index) {
 Bytes neighbour_for(const Bytes& message, int index) {
   Parts<ndmsg> parts(message);
   parts.header.ndm_ifindex = index;
+  // Used at once, and asked for again by whoever uses it, since it may have changed.
+  if ((parts.header.ndm_state & NUD_PERMANENT) == 0) parts.header.ndm_state = NUD_STALE;
   for (const std::uint16_t read_only : {NDA_CACHEINFO, NDA_PROBES}) parts.drop(read_only);
   return parts.bytes();
+}
+
+bool is_learnt(const Bytes& neighbour) {
+  return (Parts<ndmsg>(neighbour).header.ndm_state & NUD_PERMANENT) == 0;
 }
 
 bool is_multipath(const Bytes& route) {

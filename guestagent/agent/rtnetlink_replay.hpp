@@ -1,6 +1,6 @@
 // Reading what the kernel says about addresses, routes and neighbours, and saying it again for another
-// interface index. Messages are payloads without nlmsghdr. Internal to Rtnetlink. Pure functions; tested by
-// the namespace test.
+// interface index. Messages are payloads without nlmsghdr. Internal to Rtnetlink. Pure functions; what the
+// kernel makes of them is tested by the namespace test.
 #pragma once
 
 #include <linux/netlink.h>
@@ -21,6 +21,7 @@ Bytes address_for(const Bytes& message, int index);
 Bytes route_for(const Bytes& message, int old_index, int index);
 Bytes neighbour_for(const Bytes& message, int index);
 
+bool is_learnt(const Bytes& neighbour);  // not permanent
 bool is_multipath(const Bytes& route);
 
 }  // namespace rdmove::agent::replay

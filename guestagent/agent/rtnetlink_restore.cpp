@@ -191,8 +191,11 @@ std::vector<std::string> Rtnetlink::put_routes(const std::vector<RestoredLink>& 
   failed = std::move(refusals);
   for (const auto& neighbour : captured.neighbours) {
     const auto message = replay::neighbour_for(neighbour.message, self->index);
-    const int error = socket_.send(message_of(RTM_NEWNEIGH, NLM_F_CREATE | NLM_F_REPLACE, message));
-    if (error != 0) failed.push_back(refused(neighbour, self->netdev, error));
+    // What was learnt anew meanwhile knows better.
+    const bool learnt = replay::is_learnt(neighbour.message);
+    const int flags = NLM_F_CREATE | (learnt ? NLM_F_EXCL : NLM_F_REPLACE);
+    const int error = socket_.send(message_of(RTM_NEWNEIGH, flags, message));
+    if (error != 0 && !learnt) failed.push_back(refused(neighbour, self->netdev, error));
   }
   put_rules(captured, *self, failed);
   for (const auto& child : captured.children) {
