@@ -92,9 +92,9 @@ void DeviceTable::close_if_unused(DeviceNumber number) {
       if (canary->endpoint) pins.push_back(hub_.disown(std::move(canary->endpoint)));
   }
   ++closing_;
-  hub_.reaper().close(std::move(record.device), std::move(pins), [this, has_left = record.has_left] {
+  hub_.reaper().close(std::move(record.device), std::move(pins), [this, number, has_left = record.has_left] {
     --closing_;
-    if (has_left) hub_.let_go();
+    if (has_left) hub_.let_go_of(number);
     check_released();
   });
   record.device.reset();

@@ -92,6 +92,7 @@ class Hub : public EndpointOwner {
   void hold();
   void unhold();
   void let_go();  ///< librdmacm's contexts of what has left
+  void let_go_of(DeviceNumber device) { services_.port.let_go_of(device); }
   void end();     ///< the loop goes: all that is open, to the reaper
 
  private:

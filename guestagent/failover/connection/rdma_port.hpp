@@ -115,6 +115,8 @@ class RdmaPort {
   virtual Result<std::shared_ptr<Device>> open_device(const Endpoint& on_it) = 0;
   /// librdmacm closes the contexts of devices that have left, and opens those that have come. The loop's thread.
   virtual void let_go_of_devices() = 0;
+  /// The same, for one that has left and on which nothing of ours is any more; also if no other device is there.
+  virtual void let_go_of(DeviceNumber device) = 0;
 };
 
 }  // namespace rdmove::failover::conn

@@ -1,6 +1,7 @@
 #include "guestagent/failover/connection/cm/cm_port.hpp"
 
 #include <fcntl.h>
+#include <unistd.h>
 
 #include "guestagent/failover/connection/cm/call_error.hpp"
 #include "guestagent/failover/connection/cm/cm_device.hpp"
@@ -98,9 +99,23 @@ Result<std::shared_ptr<Device>> CmPort::open_device(const Endpoint& on_it) {
 // On the thread that takes events, where librdmacm looks for new devices by itself: Debian's rdma-core 44 sorts them by their
 // addresses as int. Those of two threads' heaps are far enough apart to be sorted wrongly; it then drops devices that are
 // there, and when none is left, deadlocks at the next rdma_create_id.
-void CmPort::let_go_of_devices() {
+bool CmPort::look_at_devices() {
   int count = 0;
-  if (ibv_context** devices = rdma_get_devices(&count)) rdma_free_devices(devices);
+  ibv_context** const devices = rdma_get_devices(&count);
+  if (devices) rdma_free_devices(devices);
+  return devices != nullptr;
+}
+
+// With no other device librdmacm returns before it closes anything, and the kernel's device waits for us ("waiting for eth1 to
+// become free"). Its files are replaced under it then; it closes the replacements when it finds another device.
+void CmPort::let_go_of(DeviceNumber device) {
+  if (look_at_devices()) return;
+  const auto* context = reinterpret_cast<const ibv_context*>(static_cast<std::uintptr_t>(device));
+  const int nothing = ::open("/dev/null", O_RDWR | O_CLOEXEC);
+  if (nothing < 0) return;
+  dup3(nothing, context->cmd_fd, O_CLOEXEC);
+  dup3(nothing, context->async_fd, O_CLOEXEC);
+  close(nothing);
 }
 
 }  // namespace rdmove::failover::conn

@@ -20,9 +20,11 @@ class CmPort : public RdmaPort {
   std::optional<CmEvent> take_event() override;
   Result<std::unique_ptr<Endpoint>> make_endpoint() override;
   Result<std::shared_ptr<Device>> open_device(const Endpoint& on_it) override;
-  void let_go_of_devices() override;
+  void let_go_of_devices() override { (void)look_at_devices(); }
+  void let_go_of(DeviceNumber device) override;
 
  private:
+  bool look_at_devices();
   rdma_event_channel* channel_ = nullptr;
 };
 

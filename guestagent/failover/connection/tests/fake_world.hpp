@@ -118,6 +118,7 @@ class FakePort : public RdmaPort {
   Result<std::unique_ptr<Endpoint>> make_endpoint() override;
   Result<std::shared_ptr<Device>> open_device(const Endpoint& on_it) override;
   void let_go_of_devices() override { ++let_go_count; }
+  void let_go_of(DeviceNumber) override { ++let_go_count; }
 
   void push(CmEvent event);
   void forget(EndpointNumber number);
