@@ -14,8 +14,8 @@ namespace rdmove::agent {
 namespace words = protocol::application;
 using boost::asio::local::stream_protocol;
 
-ApplicationHub::ApplicationHub(boost::asio::io_context& io, const std::filesystem::path& path)
-    : io_(io), path_(path), acceptor_(io) {
+ApplicationHub::ApplicationHub(boost::asio::io_context& io, Timers& timers, const std::filesystem::path& path)
+    : io_(io), timers_(timers), path_(path), acceptor_(io) {
   ::unlink(path.c_str());
   acceptor_.open();
   acceptor_.bind(stream_protocol::endpoint(path.string()));
@@ -56,8 +56,8 @@ void ApplicationHub::admit(stream_protocol::socket socket) {
                                           sessions_.erase(session.shared_from_this());
                                           check_all_released();
                                         }};
-  auto session =
-      std::make_shared<ApplicationSession>(std::move(socket), peer.pid, peer.uid, std::move(listener));
+  auto session = std::make_shared<ApplicationSession>(std::move(socket), peer.pid, peer.uid, timers_,
+                                                      std::move(listener));
   sessions_.insert(session);
   session->start();
 }
@@ -77,6 +77,13 @@ std::size_t ApplicationHub::count() const {
 std::vector<std::int32_t> ApplicationHub::pids() const {
   std::vector<std::int32_t> out;
   for (const auto& session : registered()) out.push_back(session->pid());
+  return out;
+}
+
+std::vector<protocol::ApplicationInfo> ApplicationHub::list() const {
+  std::vector<protocol::ApplicationInfo> out;
+  for (const auto& session : registered()) out.push_back(session->info());
+  std::stable_sort(out.begin(), out.end(), [](const auto& a, const auto& b) { return a.pid < b.pid; });
   return out;
 }
 

@@ -21,11 +21,12 @@ class ApplicationHub final : public Applications {
   static constexpr std::size_t max_clients_per_user = 64;  // root excepted
 
   /// Replaces a socket that an earlier agent left. Throws std::system_error.
-  ApplicationHub(boost::asio::io_context& io, const std::filesystem::path& path);
+  ApplicationHub(boost::asio::io_context& io, Timers& timers, const std::filesystem::path& path);
   ~ApplicationHub() override;
 
   std::size_t count() const override;
   std::vector<std::int32_t> pids() const override;
+  std::vector<protocol::ApplicationInfo> list() const override;
   void quiesce(const protocol::MigrationId& migration, std::chrono::milliseconds deadline,
                std::function<void()> on_all_released) override;
   std::vector<protocol::Holdout> unreleased() const override;
@@ -45,6 +46,7 @@ class ApplicationHub final : public Applications {
   std::vector<Session> registered() const;
 
   boost::asio::io_context& io_;
+  Timers& timers_;
   std::filesystem::path path_;
   boost::asio::local::stream_protocol::acceptor acceptor_;
   std::set<Session> sessions_;

@@ -16,8 +16,19 @@ constexpr std::size_t max_out_bytes = 256 * 1024;  // one that reads nothing is 
 
 }  // namespace
 
-ApplicationSession::ApplicationSession(Socket socket, std::int32_t pid, std::uint32_t uid, Listener listener)
-    : socket_(std::move(socket)), pid_(pid), uid_(uid), listener_(std::move(listener)), splitter_(max_line) {}
+ApplicationSession::ApplicationSession(Socket socket, std::int32_t pid, std::uint32_t uid, Timers& timers,
+                                       Listener listener)
+    : socket_(std::move(socket)),
+      pid_(pid),
+      uid_(uid),
+      timers_(timers),
+      listener_(std::move(listener)),
+      splitter_(max_line) {}
+
+protocol::ApplicationInfo ApplicationSession::info() const {
+  const auto since = std::chrono::duration_cast<std::chrono::seconds>(timers_.now() - registered_at_);
+  return {pid_, name_, uid_, static_cast<std::uint64_t>(since.count()), hold_, report_};
+}
 
 void ApplicationSession::start() {
   read();
@@ -46,6 +57,7 @@ void ApplicationSession::read() {
 }
 
 void ApplicationSession::take(std::string_view line) {
+  if (!budget_.take(timers_.now())) return close("it floods");
   const auto envelope = protocol::decode(line);
   if (!envelope) {
     send(envelope.error().answer);
@@ -53,11 +65,23 @@ void ApplicationSession::take(std::string_view line) {
   }
   if (const auto* request = std::get_if<protocol::Request>(&*envelope)) return take_registration(*request);
   if (const auto* response = std::get_if<protocol::Response>(&*envelope)) return take_answer(*response);
-  if (const auto* refusal = std::get_if<protocol::ErrorResponse>(&*envelope)) {
-    spdlog::warn("application pid={} name={} refuses: {}", pid_, name_, refusal->error.message);
-    return;  // it stays asked, and becomes a holdout
-  }
-  close("a notification, which none is expected");
+  if (const auto* refusal = std::get_if<protocol::ErrorResponse>(&*envelope)) return take_refusal(*refusal);
+  take_report(std::get<protocol::Notification>(*envelope));
+}
+
+void ApplicationSession::take_refusal(const protocol::ErrorResponse& refusal) {
+  spdlog::warn("application pid={} name={} refuses: {}", pid_, name_, refusal.error.message);
+  // It may come late, to a quiesce that was called off: then it says nothing of this one.
+  const bool of_this = hold_ == Hold::Asked && refusal.id == protocol::RequestId{quiesce_id_};
+  if (of_this) hold_ = Hold::Holding;  // and becomes a holdout
+}
+
+void ApplicationSession::take_report(const protocol::Notification& notification) {
+  if (notification.method != words::Report::method) return close("a notification that is no report");
+  if (!registered_) return close("a report of one that is not registered");
+  const auto message = words::Report::from_payload(notification.params);
+  if (!message) return close(message.error().message);
+  report_ = *message;
 }
 
 void ApplicationSession::take_registration(const protocol::Request& request) {
@@ -72,6 +96,7 @@ void ApplicationSession::take_registration(const protocol::Request& request) {
   if (!message) return refuse(message.error());
   name_ = message->name;
   registered_ = true;
+  registered_at_ = timers_.now();
   send(protocol::Response{request.id, words::Accepted{}.to_payload()});
   spdlog::info("application pid={} name={} registered", pid_, name_);
   if (!closed_) listener_.registered(*this);
@@ -88,7 +113,10 @@ void ApplicationSession::take_answer(const protocol::Response& response) {
   }
   const auto message = words::Released::from_payload(response.result);
   if (!message) return close(message.error().message);
-  if (!message->released) return;
+  if (!message->released) {
+    hold_ = Hold::Holding;
+    return;
+  }
   hold_ = Hold::Released;
   listener_.released(*this);
 }

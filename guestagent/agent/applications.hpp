@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "guestagent/protocol/inventory.hpp"
 #include "guestagent/protocol/types.hpp"
 
 namespace rdmove::agent {
@@ -16,6 +17,7 @@ class Applications {
 
   virtual std::size_t count() const = 0;
   virtual std::vector<std::int32_t> pids() const = 0;
+  virtual std::vector<protocol::ApplicationInfo> list() const = 0;  // by pid
 
   /// Asks all to let go, and those too that register until resume() or ready(). `on_all_released` is called
   /// once, maybe within the call, when everyone asked has answered or left; never after resume() or ready().

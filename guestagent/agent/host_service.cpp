@@ -46,6 +46,9 @@ HostService::HostService(boost::asio::io_context& io, int port_fd, Services& ser
   on<protocol::CountersRequest>([this](const auto&, const RequestId& id) {
     answer_to<protocol::CountersResult>(id)(inventory_.counters());
   });
+  on<protocol::AppsRequest>([this](const auto&, const RequestId& id) {
+    answer_to<protocol::AppsResult>(id)(inventory_.applications());
+  });
   on<protocol::PrepareRequest>([this](const auto& request, const RequestId& id) {
     moves_.prepare(request, answer_to<protocol::PrepareResult>(id));
   });

@@ -55,15 +55,11 @@ protocol::HoldoutsResult Inventory::holdouts() const {
 }
 
 protocol::CountersResult Inventory::counters() const {
-  protocol::CountersResult out;
-  for (const auto& device : services_.rdma.list()) {
-    for (const auto port : sysfs_.ports(device.name)) {
-      if (is_anchor(device.name) || out.devices.size() >= limits::devices) continue;
-      out.devices.push_back(
-          {device.name, port, sysfs_.counters(device.name, port, port == 1 ? device.netdev : "")});
-    }
-  }
-  return out;
+  return {services_.rdma.counters()};
+}
+
+protocol::AppsResult Inventory::applications() const {
+  return {services_.applications.list()};
 }
 
 }  // namespace rdmove::agent

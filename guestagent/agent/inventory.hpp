@@ -1,4 +1,4 @@
-// Answers what the host may ask at any time: status, holdouts, counters. Loop thread.
+// Answers what the host may ask at any time: status, holdouts, counters, apps. Loop thread.
 #pragma once
 
 #include <optional>
@@ -16,6 +16,7 @@ class Inventory {
   [[nodiscard]] protocol::StatusResult status(std::optional<protocol::MigrationId> prepared) const;
   [[nodiscard]] protocol::HoldoutsResult holdouts() const;
   [[nodiscard]] protocol::CountersResult counters() const;
+  [[nodiscard]] protocol::AppsResult applications() const;
 
  private:
   Services& services_;

@@ -60,9 +60,9 @@ void run(const Options& options) {
   Rtnetlink network(options.sys);
   RdmaNetlink rdma(io, sysfs);
   ProcScan processes(options.proc, sysfs);
-  ApplicationHub applications(io, options.socket);
-  PacketAnnouncer announcer;
   AsioTimers timers(io);
+  ApplicationHub applications(io, timers, options.socket);
+  PacketAnnouncer announcer;
   CaptureStore store(options.state_dir, boot);
   Services services{network, rdma, processes, applications, announcer, timers, store};
 

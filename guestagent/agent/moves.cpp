@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "guestagent/agent/anchor.hpp"
+#include "guestagent/agent/traffic.hpp"
 
 namespace rdmove::agent {
 namespace {
@@ -81,6 +82,7 @@ void Moves::prepare(const protocol::PrepareRequest& request, PrepareReply reply)
 
   spdlog::info("migration={} phase=prepare deadline_ms={} devices={} force={}", request.migration.text(),
                request.deadline.count(), request.devices.size(), request.force);
+  traffic_before_ = traffic_of(services_.rdma);  // now, while the applications still run: it takes some ms
   preparation_ = std::make_unique<Preparation>(
       services_, request, [this](Preparation::Outcome outcome) { prepared_or_not(std::move(outcome)); },
       [this](const std::string& name) { late_removal(name); });
@@ -93,6 +95,7 @@ void Moves::prepared_or_not(Preparation::Outcome outcome) {
   removing_.insert(outcome.still_removing.begin(), outcome.still_removing.end());
   capture_ = std::move(outcome.capture);
   if (outcome.answer) {
+    outcome.answer->traffic = std::move(traffic_before_);
     remember(prepared_answers_, {migration, *outcome.answer});
   } else if (capture_) {
     undoing_ = true;

@@ -51,6 +51,7 @@ class Moves {
   std::optional<Capture> capture_;  // of the migration that the guest is prepared for
   bool undoing_ = false;            // capture_ is of a prepare that failed at its last step
   std::set<std::string> removing_;  // RDMA devices that the kernel has not finished deleting
+  std::vector<protocol::DeviceTraffic> traffic_before_;  // of the preparation
   std::unique_ptr<Preparation> preparation_;
   std::unique_ptr<Restoration> restoration_;
   std::optional<protocol::RestoreRequest>

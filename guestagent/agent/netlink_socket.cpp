@@ -67,11 +67,19 @@ int NetlinkSocket::dump(int type, const Bytes& header, const OnMessage& on_messa
   return receive(&on_message);
 }
 
+int NetlinkSocket::get(nl_msg* message, const OnMessage& on_message) {
+  return ask(message, &on_message);
+}
+
 int NetlinkSocket::send(nl_msg* message) {
+  return ask(message, nullptr);
+}
+
+int NetlinkSocket::ask(nl_msg* message, const OnMessage* on_message) {
   std::unique_ptr<nl_msg, decltype(&nlmsg_free)> owned(message, &nlmsg_free);
   nlmsg_hdr(message)->nlmsg_flags |= NLM_F_REQUEST | NLM_F_ACK;
   if (nl_send_auto(socket_.get(), message) < 0) return EIO;
-  return receive(nullptr);
+  return receive(on_message);
 }
 
 Bytes payload_of(const nlmsghdr& message) {

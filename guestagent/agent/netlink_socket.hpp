@@ -21,10 +21,13 @@ class NetlinkSocket {
   using OnMessage = std::function<void(const nlmsghdr& message)>;
   /// A dump request; `header` is the family's struct. 0 or an errno.
   int dump(int type, const Bytes& header, const OnMessage& on_message);
+  /// A request for one thing: an answer, then the acknowledgement. Takes the message over. 0 or an errno.
+  int get(nl_msg* message, const OnMessage& on_message);
   /// A request that is acknowledged. Takes the message over. 0 or an errno.
   int send(nl_msg* message);
 
  private:
+  int ask(nl_msg* message, const OnMessage* on_message);
   int receive(const OnMessage* on_message);
 
   std::unique_ptr<nl_sock, decltype(&nl_socket_free)> socket_;

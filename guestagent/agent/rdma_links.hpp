@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "guestagent/protocol/inventory.hpp"
 #include "guestagent/protocol/types.hpp"
 
 namespace rdmove::agent {
@@ -25,6 +26,8 @@ class RdmaLinks {
   /// Of port 1, the used rows. With some `wanted`, no row is read that comes after all of them and a gap.
   virtual std::vector<protocol::GidEntry> gids(const std::string& name,
                                                const std::vector<std::string>& wanted) = 0;
+  /// Of every port of every device but the anchor, at most limits::devices of them.
+  virtual std::vector<protocol::DeviceCounters> counters() = 0;
   virtual protocol::Result<void> add_soft_roce(const std::string& name, const std::string& netdev) = 0;
 
   /// Returns at once. The kernel waits, uninterruptibly, until nobody holds the device: `done` may come late

@@ -10,7 +10,10 @@
 #include <cerrno>
 #include <cstring>
 
+#include "guestagent/agent/anchor.hpp"
 #include "guestagent/agent/child_task.hpp"
+#include "guestagent/agent/traffic.hpp"
+#include "guestagent/protocol/limits.hpp"
 
 namespace rdmove::agent {
 namespace {
@@ -54,6 +57,45 @@ std::vector<Listed> list_devices(NetlinkSocket& socket) {
   return out;
 }
 
+std::vector<Listed> list_with_netdevs(NetlinkSocket& socket) {
+  auto out = list_devices(socket);
+  for (auto& listed : out) {
+    Bytes request(NLA_HDRLEN + sizeof listed.index);
+    const nlattr head{NLA_HDRLEN + sizeof listed.index, RDMA_NLDEV_ATTR_DEV_INDEX};
+    std::memcpy(request.data(), &head, sizeof head);
+    std::memcpy(request.data() + NLA_HDRLEN, &listed.index, sizeof listed.index);
+    socket.dump(command(RDMA_NLDEV_CMD_PORT_GET), request, [&](const nlmsghdr& message) {
+      const auto attributes = attributes_of(message);
+      const auto* port = attributes[RDMA_NLDEV_ATTR_PORT_INDEX];
+      if (port != nullptr && nla_get_u32(port) == 1)
+        listed.device.netdev = text_of(attributes[RDMA_NLDEV_ATTR_NDEV_NAME]);
+    });
+  }
+  return out;
+}
+
+/// The port's hardware counters (what `rdma statistic` shows), added to `out` where sysfs has not told them.
+void add_statistics(NetlinkSocket& socket, std::uint32_t device, std::uint32_t port,
+                    std::map<std::string, std::uint64_t>& out) {
+  nl_msg* message = nlmsg_alloc_simple(command(RDMA_NLDEV_CMD_STAT_GET), 0);
+  nla_put_u32(message, RDMA_NLDEV_ATTR_DEV_INDEX, device);
+  nla_put_u32(message, RDMA_NLDEV_ATTR_PORT_INDEX, port);
+  // A driver without any answers EOPNOTSUPP or EINVAL: then there are none.
+  socket.get(message, [&](const nlmsghdr& answer) {
+    auto* table = attributes_of(answer)[RDMA_NLDEV_ATTR_STAT_HWCOUNTERS];
+    if (table == nullptr) return;
+    auto* entry = static_cast<nlattr*>(nla_data(table));
+    for (int left = nla_len(table); nla_ok(entry, left); entry = nla_next(entry, &left)) {
+      auto* name = nla_find(static_cast<nlattr*>(nla_data(entry)), nla_len(entry),
+                            RDMA_NLDEV_ATTR_STAT_HWCOUNTER_ENTRY_NAME);
+      auto* value = nla_find(static_cast<nlattr*>(nla_data(entry)), nla_len(entry),
+                             RDMA_NLDEV_ATTR_STAT_HWCOUNTER_ENTRY_VALUE);
+      if (name == nullptr || value == nullptr || out.size() >= protocol::limits::counters) continue;
+      out.emplace(text_of(name), nla_get_u64(value));
+    }
+  });
+}
+
 // Runs in a child: the kernel answers only when nobody holds the device any more.
 int delete_link(const std::string& name) {
   NetlinkSocket socket(NETLINK_RDMA);
@@ -88,18 +130,24 @@ std::vector<RdmaDevice> RdmaNetlink::list() {
   std::vector<RdmaDevice> out;
   auto* netlink = socket();
   if (netlink == nullptr) return out;
-  for (auto& listed : list_devices(*netlink)) {
-    Bytes request(NLA_HDRLEN + sizeof listed.index);
-    const nlattr head{NLA_HDRLEN + sizeof listed.index, RDMA_NLDEV_ATTR_DEV_INDEX};
-    std::memcpy(request.data(), &head, sizeof head);
-    std::memcpy(request.data() + NLA_HDRLEN, &listed.index, sizeof listed.index);
-    netlink->dump(command(RDMA_NLDEV_CMD_PORT_GET), request, [&](const nlmsghdr& message) {
-      const auto attributes = attributes_of(message);
-      const auto* port = attributes[RDMA_NLDEV_ATTR_PORT_INDEX];
-      if (port != nullptr && nla_get_u32(port) == 1)
-        listed.device.netdev = text_of(attributes[RDMA_NLDEV_ATTR_NDEV_NAME]);
-    });
-    out.push_back(std::move(listed.device));
+  for (auto& listed : list_with_netdevs(*netlink)) out.push_back(std::move(listed.device));
+  return out;
+}
+
+std::vector<protocol::DeviceCounters> RdmaNetlink::counters() {
+  std::vector<protocol::DeviceCounters> out;
+  auto* netlink = socket();
+  if (netlink == nullptr) return out;
+  for (const auto& listed : list_with_netdevs(*netlink)) {
+    const auto& device = listed.device;
+    if (is_anchor(device.name)) continue;
+    for (const auto port : sysfs_.ports(device.name)) {
+      if (out.size() >= protocol::limits::devices) return out;
+      auto counters = sysfs_.counters(device.name, port, port == 1 ? device.netdev : "");
+      add_statistics(*netlink, listed.index, port, counters);
+      auto traffic = traffic_of(counters);
+      out.push_back({device.name, port, std::move(counters), std::move(traffic)});
+    }
   }
   return out;
 }

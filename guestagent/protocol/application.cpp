@@ -1,7 +1,9 @@
 #include "guestagent/protocol/application.hpp"
 
-#include "guestagent/protocol/field_reader.hpp"
+#include <algorithm>
+
 #include "guestagent/protocol/limits.hpp"
+#include "guestagent/protocol/report_parts.hpp"
 
 namespace rdmove::protocol::application {
 
@@ -30,6 +32,21 @@ Result<Accepted> Accepted::from_payload(const Payload& payload) {
   Accepted out;
   FieldReader in(payload.json());
   in.boolean("accepted", out.accepted);
+  return in.finish(out);
+}
+
+std::string_view to_text(ReportedState state) {
+  return parts::state_names[static_cast<std::size_t>(state)];
+}
+
+Payload Report::to_payload() const {
+  return Payload(parts::report_json(*this));
+}
+
+Result<Report> Report::from_payload(const Payload& payload) {
+  Report out;
+  FieldReader in(payload.json());
+  parts::read_report(in, out);
   return in.finish(out);
 }
 

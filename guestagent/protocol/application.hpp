@@ -3,6 +3,8 @@
 #pragma once
 
 #include <chrono>
+#include <cstdint>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -28,6 +30,25 @@ struct Accepted {
   [[nodiscard]] Payload to_payload() const;
   static Result<Accepted> from_payload(const Payload& payload);
   bool operator==(const Accepted&) const = default;
+};
+
+/// On the wire by name (to_text).
+enum class ReportedState { Up, Quiesced, Reconnecting, Idle };
+std::string_view to_text(ReportedState state);
+
+/// Application to agent, a notification: how it fares, for `rdmove agent VM apps`. Only its own word.
+struct Report {
+  static constexpr std::string_view method = "report";
+  std::uint32_t connections = 0;  // that it means to keep
+  std::uint32_t up = 0;           // of them; at most `connections`
+  ReportedState state = ReportedState::Idle;
+  std::optional<std::chrono::milliseconds> last_blackout;  // none yet: absent
+  std::uint64_t resent = 0;                                // messages, since it began
+
+  /// Numbers beyond their limits are said as the limit, so that who sends this cannot be dropped for them.
+  [[nodiscard]] Payload to_payload() const;
+  static Result<Report> from_payload(const Payload& payload);
+  bool operator==(const Report&) const = default;
 };
 
 /// Agent to application, a request; answered {released: true} once nothing of it is left on any RDMA device.

@@ -19,7 +19,9 @@ static nlohmann::json to_json(const DeviceStatus& device) {
 }
 
 static nlohmann::json to_json(const DeviceCounters& device) {
-  return {{"rdma", device.rdma}, {"port", device.port}, {"counters", device.counters}};
+  nlohmann::json out{{"rdma", device.rdma}, {"port", device.port}, {"counters", device.counters}};
+  add_traffic(out, device.traffic);
+  return out;
 }
 
 static void read_status(FieldReader& in, DeviceStatus& out) {
@@ -38,6 +40,7 @@ static void read_counters(FieldReader& in, DeviceCounters& out) {
   in.text("rdma", out.rdma, limits::rdma_name_bytes);
   in.integer("port", out.port);
   in.counters("counters", out.counters, limits::counters);
+  read_port_traffic(in, out.traffic);
 }
 
 }  // namespace parts

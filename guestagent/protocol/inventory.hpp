@@ -1,4 +1,4 @@
-// What the host may ask at any time without changing anything: status, holdouts, counters.
+// What the host may ask at any time without changing anything: status, holdouts, counters, apps.
 // The page: docs/agent-protocol.md.
 #pragma once
 
@@ -8,6 +8,8 @@
 #include <string_view>
 #include <vector>
 
+#include "guestagent/protocol/application.hpp"
+#include "guestagent/protocol/traffic.hpp"
 #include "guestagent/protocol/types.hpp"
 
 namespace rdmove::protocol {
@@ -60,7 +62,8 @@ struct HoldoutsResult {
 struct DeviceCounters {
   std::string rdma;
   std::uint32_t port = 1;
-  std::map<std::string, std::uint64_t> counters;  // netdev counters are prefixed "netdev_"
+  std::map<std::string, std::uint64_t> counters;  // the kernel's names; netdev counters have "netdev_" before
+  PortTraffic traffic;                            // of them, under one name for all drivers
   auto operator<=>(const DeviceCounters&) const = default;
 };
 
@@ -76,6 +79,42 @@ struct CountersResult {
   [[nodiscard]] Payload to_payload() const;
   static Result<CountersResult> from_payload(const Payload& payload);
   bool operator==(const CountersResult&) const = default;
+};
+
+/// Where an application stands in a move. On the wire by name (to_text).
+enum class Hold {
+  None,      // nobody has asked it to let go
+  Asked,     // asked, not answered yet
+  Released,  // nothing of it is left on any RDMA device
+  Holding,   // asked, and it says that it does not let go
+};
+std::string_view to_text(Hold hold);
+
+/// What the agent knows of one registered application.
+struct ApplicationInfo {
+  std::int32_t pid = 0;  // the kernel's word (SO_PEERCRED), whatever the application says
+  std::string name;      // its own word, as is the report
+  std::uint32_t uid = 0;
+  std::uint64_t registered_s = 0;  // how long ago, in the guest's monotonic clock
+  Hold hold = Hold::None;
+  std::optional<application::Report> report;
+  bool operator==(const ApplicationInfo&) const = default;
+};
+
+struct AppsRequest {
+  static constexpr std::string_view method = "apps";
+  [[nodiscard]] Payload to_payload() const { return {}; }
+  static Result<AppsRequest> from_payload(const Payload&) { return AppsRequest{}; }
+};
+
+struct AppsResult {
+  std::vector<ApplicationInfo> applications;
+  std::uint32_t left_out = 0;  // that did not fit a line
+
+  /// What does not fit a line is counted in left_out instead.
+  [[nodiscard]] Payload to_payload() const;
+  static Result<AppsResult> from_payload(const Payload& payload);
+  bool operator==(const AppsResult&) const = default;
 };
 
 }  // namespace rdmove::protocol

@@ -5,6 +5,7 @@
 
 #include "guestagent/protocol/field_reader.hpp"
 #include "guestagent/protocol/limits.hpp"
+#include "guestagent/protocol/traffic.hpp"
 
 namespace rdmove::protocol::inline parts {  // inline, so that argument-dependent lookup finds it
 
@@ -21,6 +22,16 @@ inline nlohmann::json to_json(const DeviceTarget& device) {
   return {{"alias", device.alias},
           {identity_key(device.identity), to_text(device.identity)},
           {"kind", to_text(device.kind)}};
+}
+
+inline void add_traffic(nlohmann::json& to, const PortTraffic& traffic) {
+  to["data_of"] = traffic.data_of;
+  to["traffic"] = traffic.values;
+}
+inline nlohmann::json to_json(const DeviceTraffic& device) {
+  nlohmann::json out{{"rdma", device.rdma}, {"port", device.port}};
+  add_traffic(out, device.traffic);
+  return out;
 }
 
 template <class T>
@@ -44,6 +55,17 @@ inline void read_target(FieldReader& in, DeviceTarget& out) {
   in.text("alias", out.alias, limits::name_bytes);
   in.identity(out.identity);
   in.kind("kind", out.kind);
+}
+
+// An agent of before has none of it.
+inline void read_port_traffic(FieldReader& in, PortTraffic& out) {
+  if (in.has("data_of")) in.text("data_of", out.data_of, limits::name_bytes);
+  if (in.has("traffic")) in.counters("traffic", out.values, limits::traffic);
+}
+inline void read_device_traffic(FieldReader& in, DeviceTraffic& out) {
+  in.text("rdma", out.rdma, limits::rdma_name_bytes);
+  in.integer("port", out.port);
+  read_port_traffic(in, out.traffic);
 }
 
 }  // namespace rdmove::protocol::inline parts

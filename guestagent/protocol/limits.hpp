@@ -3,6 +3,7 @@
 
 #include <chrono>
 #include <cstddef>
+#include <cstdint>
 
 namespace rdmove::protocol::limits {
 
@@ -21,6 +22,10 @@ inline constexpr std::size_t addresses = 64;  // per device
 inline constexpr std::size_t gids = 256;      // per device
 inline constexpr std::size_t holdouts = 256;
 inline constexpr std::size_t counters = 512;  // per device and port
+inline constexpr std::size_t traffic = 32;    // named numbers per device and port
+inline constexpr std::size_t applications = 256;
+inline constexpr std::uint32_t connections = 1'000'000;                // that one application reports
+inline constexpr std::uint64_t resent = (std::uint64_t{1} << 53) - 1;  // what any JSON reader holds
 inline constexpr std::size_t warnings = 32;
 inline constexpr std::chrono::milliseconds deadline{10 * 60 * 1000};
 

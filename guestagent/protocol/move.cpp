@@ -56,6 +56,7 @@ Payload PrepareResult::to_payload() const {
   nlohmann::json out{
       {"devices", parts::list_json(devices)}, {"applications", applications}, {"took_ms", took.count()}};
   if (!holdouts.empty()) out["holdouts"] = parts::list_json(holdouts);
+  if (!traffic.empty()) out["traffic"] = parts::list_json(traffic);
   return Payload(std::move(out));
 }
 
@@ -66,6 +67,7 @@ Result<PrepareResult> PrepareResult::from_payload(const Payload& payload) {
   in.integer("applications", out.applications);
   in.milliseconds("took_ms", out.took);
   in.optional_list("holdouts", out.holdouts, limits::holdouts, parts::read_holdout);
+  in.optional_list("traffic", out.traffic, limits::devices, parts::read_device_traffic);
   return in.finish(std::move(out));
 }
 

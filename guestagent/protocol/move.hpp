@@ -7,6 +7,7 @@
 #include <string_view>
 #include <vector>
 
+#include "guestagent/protocol/traffic.hpp"
 #include "guestagent/protocol/types.hpp"
 
 namespace rdmove::protocol {
@@ -37,7 +38,8 @@ struct PrepareResult {
   std::vector<PreparedDevice> devices;
   std::uint32_t applications = 0;  // that have let go
   std::chrono::milliseconds took{0};
-  std::vector<Holdout> holdouts;  // only with force: who still holds on
+  std::vector<Holdout> holdouts;         // only with force: who still holds on
+  std::vector<DeviceTraffic> traffic{};  // of all devices, when prepare began
 
   [[nodiscard]] Payload to_payload() const;
   static Result<PrepareResult> from_payload(const Payload& payload);

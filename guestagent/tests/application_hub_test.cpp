@@ -6,6 +6,7 @@
 #include <boost/asio/buffer.hpp>
 #include <boost/asio/write.hpp>
 #include <nlohmann/json.hpp>
+#include <set>
 
 #include "guestagent/tests/fakes.hpp"
 
@@ -55,6 +56,11 @@ class HubTest : public testing::Test {
       pending.erase(0, end + 1);
       return line;
     }
+    void report(const json& more = json::object()) {
+      json params{{"connections", 2}, {"up", 1}, {"state", "reconnecting"}, {"resent", 3}};
+      params.update(more);
+      say(json{{"jsonrpc", "2.0"}, {"method", "report"}, {"params", params}}.dump());
+    }
     void release(const json& quiesce) {
       say(json{{"jsonrpc", "2.0"}, {"id", quiesce.at("id")}, {"result", {{"released", true}}}}.dump());
     }
@@ -73,9 +79,25 @@ class HubTest : public testing::Test {
     hub.quiesce(*protocol::MigrationId::parse("m1"), milliseconds(100), [this] { ++all_released; });
   }
 
+  /// The others are served as if nothing had been: asked, heard, told.
+  void expect_served(Client& good) {
+    good.report({{"resent", 11}});
+    const auto list = hub.list();
+    EXPECT_TRUE(std::any_of(list.begin(), list.end(),
+                            [](const auto& app) { return app.report && app.report->resent == 11; }));
+    quiesce();
+    const auto asked = good.hear();
+    ASSERT_EQ(asked.at("method"), "quiesce");
+    good.release(asked);
+    EXPECT_EQ(hub.released().size(), 1U);
+    hub.ready(*protocol::MigrationId::parse("m1"), {});
+    EXPECT_EQ(good.hear().at("method"), "ready");
+  }
+
   TemporaryFolder folder;
   boost::asio::io_context io{1};
-  ApplicationHub hub{io, folder.path / "agent.sock"};
+  FakeTimers timers;
+  ApplicationHub hub{io, timers, folder.path / "agent.sock"};
   int all_released = 0;
 };
 
@@ -154,6 +176,124 @@ TEST_F(HubTest, a_late_answer_is_no_answer_to_the_next_quiesce) {
   EXPECT_EQ(all_released, 1);
 }
 
+TEST_F(HubTest, lists_who_is_registered_with_the_kernels_pid_and_uid_and_their_report) {
+  Client a(*this), stranger(*this);
+  a.say(
+      R"({"jsonrpc":"2.0","id":1,"method":"register","params":{"version":1,"name":"app","pid":1,"uid":0}})");
+  a.hear();
+  timers.advance(milliseconds(61'000));
+  auto list = hub.list();
+  ASSERT_EQ(list.size(), 1U);
+  EXPECT_EQ(list[0], (protocol::ApplicationInfo{::getpid(), "app", ::getuid(), 61, protocol::Hold::None, {}}))
+      << "the pid in its message is ignored";
+  a.report({{"last_blackout_ms", 71}, {"pid", 1}});
+  EXPECT_EQ(hub.list()[0].pid, ::getpid());
+  EXPECT_EQ(hub.list()[0].report,
+            (words::Report{2, 1, words::ReportedState::Reconnecting, milliseconds(71), 3}));
+  a.report({{"up", 2}, {"state", "up"}});
+  EXPECT_EQ(hub.list()[0].report->up, 2U) << "the last word counts";
+  EXPECT_EQ(hub.list()[0].report->last_blackout, std::nullopt);
+}
+
+TEST_F(HubTest, lists_where_each_stands_in_a_move) {
+  Client a(*this), b(*this), c(*this);
+  for (Client* client : {&a, &b, &c}) client->enroll();
+  const auto holds = [&] {
+    std::multiset<std::string_view> out;
+    for (const auto& app : hub.list()) out.insert(protocol::to_text(app.hold));
+    return out;
+  };
+  EXPECT_THAT(holds(), testing::ElementsAre("none", "none", "none"));
+  quiesce();
+  a.release(a.hear());
+  b.say(json{{"jsonrpc", "2.0"}, {"id", b.hear().at("id")}, {"result", {{"released", false}}}}.dump());
+  EXPECT_THAT(holds(), testing::ElementsAre("asked", "holding", "released"));
+  EXPECT_EQ(hub.unreleased().size(), 2U) << "who holds is a holdout like who does not answer";
+  hub.resume();
+  EXPECT_THAT(holds(), testing::ElementsAre("none", "none", "none"));
+}
+
+TEST_F(HubTest, one_that_registers_twice_is_gone_and_the_others_are_served) {
+  Client good(*this), twice(*this);
+  good.enroll();
+  twice.enroll();
+  twice.say(registration);
+  EXPECT_EQ(twice.hear().at("error").at("message"), "registered already");
+  EXPECT_TRUE(twice.is_closed());
+  EXPECT_EQ(hub.list().size(), 1U);
+  expect_served(good);
+}
+
+TEST_F(HubTest, one_that_never_acknowledges_is_named_and_the_others_are_served) {
+  Client good(*this), silent(*this);
+  good.enroll();
+  silent.enroll();
+  expect_served(good);
+  EXPECT_EQ(all_released, 0) << "not all have let go";
+}
+
+TEST_F(HubTest, one_that_dies_while_it_is_asked_holds_nobody_up) {
+  Client good(*this);
+  good.enroll();
+  {
+    Client dying(*this);
+    dying.enroll();
+    quiesce();
+    good.release(good.hear());
+    EXPECT_EQ(all_released, 0);
+    dying.say(R"({"jsonrpc":"2.0","id":1,"res)");  // in the middle of a line
+  }
+  settle();
+  EXPECT_EQ(all_released, 1);
+  hub.resume();
+  good.hear();
+  expect_served(good);
+}
+
+TEST_F(HubTest, one_that_reports_too_often_is_gone_and_the_others_are_served) {
+  Client good(*this), flooder(*this);
+  good.enroll();
+  flooder.enroll();
+  for (int i = 1; i < LineBudget::burst; ++i) flooder.report();
+  EXPECT_EQ(hub.count(), 2U) << "a burst is no flood";
+  flooder.report();
+  EXPECT_TRUE(flooder.is_closed());
+  EXPECT_EQ(hub.list().size(), 1U);
+  expect_served(good);
+}
+
+TEST_F(HubTest, one_that_floods_with_refusals_is_gone_and_the_others_are_served) {
+  Client good(*this), flooder(*this);
+  good.enroll();
+  flooder.enroll();
+  std::string refusals;
+  for (int i = 0; i < LineBudget::burst; ++i)
+    refusals += R"({"jsonrpc":"2.0","id":1,"error":{"code":-1,"message":"no"}})"
+                "\n";
+  flooder.say(refusals);
+  EXPECT_TRUE(flooder.is_closed());
+  expect_served(good);
+}
+
+TEST_F(HubTest, one_that_floods_without_a_newline_is_gone_and_the_others_are_served) {
+  Client good(*this), flooder(*this);
+  good.enroll();
+  flooder.enroll();
+  flooder.say(std::string(100'000, 'x'));
+  EXPECT_TRUE(flooder.is_closed());
+  expect_served(good);
+}
+
+TEST_F(HubTest, who_reports_at_the_allowed_rate_may_do_so_for_ever) {
+  Client a(*this);
+  a.enroll();
+  for (int i = 0; i < 500; ++i) {
+    a.report();
+    timers.advance(LineBudget::cost);
+  }
+  EXPECT_EQ(hub.count(), 1U);
+}
+
 class HubCloses : public HubTest, public testing::WithParamInterface<std::string> {};
 
 TEST_P(HubCloses, who_says_something_else) {
@@ -166,12 +306,16 @@ TEST_P(HubCloses, who_says_something_else) {
 
 INSTANTIATE_TEST_SUITE_P(
     Words, HubCloses,
-    testing::Values("garbage", std::string(5000, 'x'), std::string(registration) + "\n" + registration,
-                    R"({"jsonrpc":"2.0","id":1,"method":"status"})",
-                    R"({"jsonrpc":"2.0","method":"ready","params":{}})",
-                    R"({"jsonrpc":"2.0","id":99,"result":{"released":true}})",
-                    R"({"jsonrpc":"2.0","id":1,"method":"register","params":{"version":2,"name":"a"}})",
-                    R"({"jsonrpc":"2.0","id":1,"method":"register","params":{"version":1}})"));
+    testing::Values(
+        "garbage", std::string(5000, 'x'), std::string(registration) + "\n" + registration,
+        R"({"jsonrpc":"2.0","id":1,"method":"status"})", R"({"jsonrpc":"2.0","method":"ready","params":{}})",
+        R"({"jsonrpc":"2.0","method":"report","params":{"connections":1,"up":1,"state":"up","resent":0}})",
+        std::string(registration) +
+            R"(
+{"jsonrpc":"2.0","method":"report","params":{"connections":1,"up":2,"state":"up","resent":0}})",
+        R"({"jsonrpc":"2.0","id":99,"result":{"released":true}})",
+        R"({"jsonrpc":"2.0","id":1,"method":"register","params":{"version":2,"name":"a"}})",
+        R"({"jsonrpc":"2.0","id":1,"method":"register","params":{"version":1}})"));
 
 TEST_F(HubTest, one_that_never_reads_is_closed_and_costs_the_others_nothing) {
   Client hung(*this), good(*this);
@@ -183,8 +327,7 @@ TEST_F(HubTest, one_that_never_reads_is_closed_and_costs_the_others_nothing) {
     for (int reads = 0; reads < 40; ++reads) good.hear();
   }
   EXPECT_EQ(hub.count(), 1U);
-  quiesce();
-  EXPECT_EQ(hub.unreleased().size(), 1U);
+  expect_served(good);
 }
 
 TEST_F(HubTest, bounds_the_number_of_connections) {

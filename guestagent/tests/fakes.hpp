@@ -109,6 +109,7 @@ class FakeRdma final : public RdmaLinks {
   std::vector<RdmaDevice> devices{{"rxe0", "eth0"}};
   bool gids_are_there = true;
   std::string refuses_to_add;
+  std::uint64_t packets = 7;             // that each device has counted
   std::map<std::string, Done> removals;  // not finished yet
   std::vector<std::string> log;
 
@@ -117,6 +118,11 @@ class FakeRdma final : public RdmaLinks {
     std::vector<protocol::GidEntry> out;
     if (!gids_are_there) return out;
     for (const auto& address : network_.present) out.push_back({1, gid_of_address(address), "RoCE v2"});
+    return out;
+  }
+  std::vector<protocol::DeviceCounters> counters() override {
+    std::vector<protocol::DeviceCounters> out;
+    for (const auto& device : devices) out.push_back({device.name, 1, {}, {"", {{"packets_in", packets}}}});
     return out;
   }
   Result<void> add_soft_roce(const std::string& name, const std::string& netdev) override {
@@ -170,6 +176,17 @@ class FakeApplications final : public Applications {
   std::vector<std::int32_t> pids() const override {
     std::vector<std::int32_t> out;
     for (const auto& [pid, answered] : let_go) out.push_back(pid);
+    return out;
+  }
+  std::vector<protocol::ApplicationInfo> list() const override {
+    std::vector<protocol::ApplicationInfo> out;
+    for (const auto& [pid, answered] : let_go) {
+      protocol::ApplicationInfo info;
+      info.pid = pid;
+      info.name = "app";
+      info.hold = answered ? protocol::Hold::Released : protocol::Hold::Asked;
+      out.push_back(std::move(info));
+    }
     return out;
   }
   void quiesce(const protocol::MigrationId&, milliseconds, std::function<void()> on_all_released) override {

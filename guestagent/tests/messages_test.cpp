@@ -33,6 +33,15 @@ HelloAnswer hello_answer() {
 StatusResult status() {
   return {{{"rxe0", "eth0", mac, "0000:06:00.0", "ACTIVE", 1500, {gid}, {"10.0.0.5/24"}}}, migration, 2};
 }
+CountersResult counters() {
+  return {{{"rxe0", 1, {{"sent_pkts", 18446744073709551615U}}, {"port", {{"data_in", 4}}}}}};
+}
+application::Report report() {
+  return {2, 1, application::ReportedState::Reconnecting, std::chrono::milliseconds(71), 5};
+}
+AppsResult apps() {
+  return {{{42, "rping", 1000, 3600, Hold::Asked, report()}, {43, "b", 0, 0, Hold::None, {}}}, 1};
+}
 PrepareRequest prepare() {
   return {migration, std::chrono::milliseconds(2000), true, targets};
 }
@@ -82,7 +91,8 @@ TEST(Messages, survive_the_wire) {
       {{"ua-rdma0", guid, "ib0", "mlx5_0", {gid}, {}, "NetworkManager"}}, std::chrono::milliseconds(3), {}});
   expect_round_trip(DeviceRemoved{guid, "ib0"});
   expect_round_trip(HoldoutsResult{holdouts});
-  expect_round_trip(CountersResult{{{"rxe0", 1, {{"sent_pkts", 18446744073709551615U}}}}});
+  expect_round_trip(counters());
+  expect_round_trip(apps());
   expect_round_trip(prepare());
   expect_round_trip(prepared());
   expect_round_trip(restore());
@@ -93,6 +103,8 @@ TEST(Messages, survive_the_wire) {
   expect_round_trip(Ready{migration, restored});
   expect_round_trip(application::Register{1, "rping"});
   expect_round_trip(application::Accepted{});
+  expect_round_trip(report());
+  expect_round_trip(application::Report{});
   expect_round_trip(application::Quiesce{migration, std::chrono::milliseconds(5)});
   expect_round_trip(application::Released{});
   expect_round_trip(application::Ready{migration, {"10.0.0.5/24"}});
@@ -140,6 +152,8 @@ TEST(Messages, check_every_field_that_they_know_and_ignore_others) {
   expect_all_fields_checked(DeviceArrived{mac, "eth0"});
   expect_all_fields_checked(Ready{migration, restored});
   expect_all_fields_checked(application::Register{1, "rping"});
+  expect_all_fields_checked(apps(), "last_blackout_ms");
+  expect_all_fields_checked(application::Report{2, 1, application::ReportedState::Up, {}, 5});
   expect_all_fields_checked(application::Quiesce{migration, std::chrono::milliseconds(5)});
   expect_all_fields_checked(application::Released{});
   expect_all_fields_checked(application::Ready{migration, {"10.0.0.5/24"}});
@@ -177,11 +191,48 @@ TEST(Messages, name_a_device_by_its_mac_or_by_its_port_guid) {
 }
 
 TEST(Messages, take_only_unsigned_integers_as_counters) {
-  const CountersResult good{{{"rxe0", 1, {{"sent_pkts", 5}}}}};
+  const CountersResult good{{{"rxe0", 1, {{"sent_pkts", 5}}, {}}}};
   for (const json& wrong : json::parse(R"([-1, 0.5, "7", null])")) {
     EXPECT_THAT(why_refused(good, [&](json& v) { v["devices"][0]["counters"]["sent_pkts"] = wrong; }),
                 HasSubstr("devices[0].counters.sent_pkts"));
   }
+}
+
+TEST(Messages, a_report_is_bounded_by_its_sender_and_refused_beyond) {
+  using std::chrono::milliseconds;
+  const application::Report wild{4'000'000'000U, 4'000'000'000U, application::ReportedState::Up,
+                                 milliseconds(99'999'999), ~std::uint64_t{0}};
+  const auto said = application::Report::from_payload(wild.to_payload());
+  ASSERT_TRUE(said) << said.error().message;
+  EXPECT_EQ(said->connections, limits::connections);
+  EXPECT_EQ(said->last_blackout, limits::deadline);
+  EXPECT_EQ(said->resent, limits::resent);
+  EXPECT_THAT(why_refused(report(), [](json& v) { v["up"] = 3; }),
+              HasSubstr("up: must be an integer from 0 to 2"));
+  EXPECT_THAT(why_refused(report(), [](json& v) { v["connections"] = 1'000'001; }),
+              HasSubstr("connections: "));
+  EXPECT_THAT(why_refused(report(), [](json& v) { v["resent"] = ~std::uint64_t{0}; }), HasSubstr("resent: "));
+  EXPECT_THAT(why_refused(report(), [](json& v) { v["last_blackout_ms"] = -1; }),
+              HasSubstr("last_blackout_ms: "));
+  EXPECT_THAT(why_refused(report(), [](json& v) { v["state"] = "fine"; }), HasSubstr("state: must be up"));
+}
+
+TEST(Messages, as_many_applications_are_listed_as_fit_a_line) {
+  AppsResult many;
+  for (int i = 0; i < 256; ++i)
+    many.applications.push_back({i, std::string(128, '\x01'), 0, 9, Hold::None, report()});
+  EXPECT_LT(many.to_payload().text().size(), limits::line_bytes);
+  const auto said = AppsResult::from_payload(many.to_payload());
+  ASSERT_TRUE(said) << said.error().message;
+  EXPECT_GT(said->applications.size(), 50U);
+  EXPECT_EQ(said->applications.size() + said->left_out, 256U);
+}
+
+TEST(Messages, an_agent_of_before_tells_no_traffic) {
+  auto old = counters().to_payload().json();
+  old["devices"][0].erase("traffic");
+  old["devices"][0].erase("data_of");
+  EXPECT_EQ(parser<CountersResult>()(old), "");
 }
 
 TEST(Messages, limit_how_many) {

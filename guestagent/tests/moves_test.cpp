@@ -187,6 +187,30 @@ TEST_F(MovesTest, announces_once_and_as_soon_as_there_is_a_carrier) {
   EXPECT_THAT(announcer.announced, ElementsAre("10.0.0.5/24"));
 }
 
+TEST_F(MovesTest, prepare_says_what_was_counted_before_anybody_let_go) {
+  applications.let_go[7] = false;
+  prepare();
+  rdma.packets = 9;  // of letting go itself
+  applications.answer(7);
+  rdma.finish_removal("rxe0");
+  ASSERT_TRUE(prepared.at(0));
+  ASSERT_EQ(prepared[0]->traffic.size(), 1U);
+  EXPECT_EQ(prepared[0]->traffic[0].rdma, "rxe0");
+  EXPECT_EQ(prepared[0]->traffic[0].traffic.values.at("packets_in"), 7U);
+}
+
+TEST_F(MovesTest, prepare_is_answered_as_soon_as_all_have_let_go_not_at_the_deadline) {
+  applications.let_go[7] = false;
+  applications.let_go[8] = false;
+  prepare();
+  timers.advance(milliseconds(30));
+  applications.answer(7);
+  applications.answer(8);
+  rdma.finish_removal("rxe0");
+  ASSERT_EQ(prepared.size(), 1U) << "of 2000 ms, 30 have passed";
+  EXPECT_EQ(prepared[0]->took, milliseconds(30));
+}
+
 TEST_F(MovesTest, a_holder_whose_device_has_left_sysfs_is_named_and_an_application_is_not) {
   const RdmaSysfs sysfs(folder.path);
   const Inventory inventory(services, sysfs);
