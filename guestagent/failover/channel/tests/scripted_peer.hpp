@@ -49,6 +49,7 @@ class ScriptedPeer final : public Link, public Timekeeper, public SessionObserve
     std::array<std::byte, kHelloBytes> payload;
     write_hello(payload, hello);
     credit = hello.receive_slots;
+    counted = so_far;
     arrives({FrameType::Hello, kVersion, kHelloBytes, 0, so_far, credit}, payload);
   }
   void says(std::uint64_t number, std::string_view text, std::uint64_t acknowledged = 0) {
@@ -63,7 +64,7 @@ class ScriptedPeer final : public Link, public Timekeeper, public SessionObserve
   void shows(RegionFrame region) {
     std::array<std::byte, kRegionBytes> payload;
     write_region(payload, region);
-    arrives({FrameType::Region, kVersion, kRegionBytes, 0, 0, credit}, payload);
+    arrives({FrameType::Region, kVersion, kRegionBytes, 0, counted, credit}, payload);
   }
   void arrives(const Header& header, std::span<const std::byte> payload) {
     std::vector<std::byte> frame(kHeaderBytes + payload.size());
@@ -153,6 +154,7 @@ class ScriptedPeer final : public Link, public Timekeeper, public SessionObserve
   std::string failure;
   std::function<void()> on_received;
   std::uint64_t credit = 0;
+  std::uint64_t counted = 0;  // by its hello
   bool refuses = false;
 
  private:

@@ -1,0 +1,48 @@
+// Sends on its connections at their rate and takes the answers, until the count or the time is reached, it is
+// interrupted or every connection has ended.
+#pragma once
+
+#include <memory>
+#include <vector>
+
+#include "guestagent/ping/runner.hpp"
+#include "guestagent/ping/stream_end.hpp"
+
+namespace rdmove::ping {
+
+class Client final : public Role {
+ public:
+  explicit Client(const Options& options) : options_(options) {}
+  failover::Result<void> start(failover::Loop& loop, std::uint64_t seed);
+
+  [[nodiscard]] const char* name() const override { return "client"; }
+  Clock::time_point tick(Clock::time_point now) override;
+  void interrupted() override { stop_sending(Clock::now()); }
+  [[nodiscard]] bool is_over() const override { return is_over_; }
+  [[nodiscard]] std::vector<ConnectionReport> report() const override;
+  [[nodiscard]] Totals totals() const override;
+  /// A connection ended before it was to.
+  [[nodiscard]] bool has_failed() const { return has_failed_; }
+
+ private:
+  struct Sender {
+    std::unique_ptr<ClientEnd> end;
+    Clock::time_point due{};
+  };
+  void send_due(Sender& sender, Clock::time_point now);
+  [[nodiscard]] bool is_done(const Sender& sender) const {
+    return options_.count && sender.end->sent() >= *options_.count;
+  }
+  void stop_sending(Clock::time_point now);
+  void finish(Clock::time_point now);
+
+  const Options& options_;
+  std::vector<Sender> senders_;
+  std::optional<Clock::time_point> end_at_;
+  std::optional<Clock::time_point> answers_until_;   // nothing is sent any more
+  std::optional<Clock::time_point> goodbyes_until_;  // all is answered, or is not waited for any more
+  bool has_failed_ = false;
+  bool is_over_ = false;
+};
+
+}  // namespace rdmove::ping

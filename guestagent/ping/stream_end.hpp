@@ -1,0 +1,75 @@
+// One connection's end: its channel, and what it has seen. The client sends and takes answers; the server
+// answers.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "guestagent/ping/message.hpp"
+#include "guestagent/ping/report.hpp"
+#include "rdmove/channel.hpp"
+
+namespace rdmove::ping {
+
+class StreamEnd : public failover::ChannelHandler {
+ public:
+  using Say = std::function<void(const std::string& line)>;
+  StreamEnd(std::uint64_t number, Say say) : number_(number), say_(std::move(say)) {}
+
+  void own(std::unique_ptr<failover::Channel> channel) { channel_ = std::move(channel); }
+  [[nodiscard]] failover::Channel* channel() const { return channel_.get(); }
+  [[nodiscard]] const Tally& tally() const { return tally_; }
+  [[nodiscard]] bool is_gone() const { return is_gone_; }
+  [[nodiscard]] ConnectionReport report() const;
+
+  void up(failover::Channel& channel) override;
+  void down(failover::Channel& channel, failover::DownReason reason) override;
+  void gone(failover::Channel& channel, const failover::ChannelEnd& end) override;
+  void acknowledged(failover::Channel&, std::uint64_t) override { tally_.completed(Clock::now()); }
+
+ protected:
+  std::uint64_t number_;
+  Tally tally_;
+  std::unique_ptr<failover::Channel> channel_;
+
+ private:
+  Say say_;
+  std::string peer_;
+  std::string ended_;
+  bool was_up_ = false;
+  bool is_gone_ = false;
+};
+
+/// Answers each message with the same.
+class ServerEnd final : public StreamEnd {
+ public:
+  using StreamEnd::StreamEnd;
+  void received(failover::Channel& channel, std::span<const std::byte> message) override;
+  void writable(failover::Channel& channel) override;
+
+ private:
+  std::vector<std::byte> unanswered_;  // the one that found no room; the channel is paused then
+};
+
+class ClientEnd final : public StreamEnd {
+ public:
+  ClientEnd(std::uint64_t number, Say say, Stream stream, std::uint32_t size)
+      : StreamEnd(number, std::move(say)), stream_(stream), message_(size) {}
+  void received(failover::Channel& channel, std::span<const std::byte> message) override;
+  /// One message, if there is room.
+  bool send();
+  [[nodiscard]] std::uint64_t sent() const { return sent_; }
+  [[nodiscard]] std::uint64_t unanswered() const { return sent_ - tally_.last(); }
+  /// No answer comes any more.
+  void close_book() { tally_.end(sent_); }
+
+ private:
+  Stream stream_;
+  std::vector<std::byte> message_;
+  std::uint64_t sent_ = 0;
+};
+
+}  // namespace rdmove::ping
