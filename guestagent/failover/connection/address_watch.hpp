@@ -1,5 +1,5 @@
-// Tells when an IP address appears on this machine (netlink, RTM_NEWADDR): with no agent to say "ready", that is when
-// connecting again can work. Owned by the loop; its thread.
+// Tells when an IP address appears on this machine (netlink, RTM_NEWADDR): with no agent to say "ready", that
+// is when connecting again can work. Owned by the loop; its thread.
 #pragma once
 
 namespace rdmove::failover::conn {
@@ -11,8 +11,10 @@ class AddressWatch {
   AddressWatch(const AddressWatch&) = delete;
   AddressWatch& operator=(const AddressWatch&) = delete;
 
-  [[nodiscard]] int fd() const { return fd_; }  ///< -1 where the kernel refuses it: then only time drives the retries
-  bool address_appeared() const;                ///< reads all that is there
+  [[nodiscard]] int fd() const {
+    return fd_;
+  }                               ///< -1 where the kernel refuses it: then only time drives the retries
+  bool address_appeared() const;  ///< reads all that is there
 
  private:
   int fd_;

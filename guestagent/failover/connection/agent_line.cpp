@@ -16,11 +16,12 @@ namespace rdmove::failover::conn {
 namespace words = protocol::application;
 
 namespace {
-constexpr Milliseconds retry_after{1'000};  // at most so long after an agent's start a process is not known to it
+constexpr Milliseconds retry_after{
+    1'000};  // at most so long after an agent's start a process is not known to it
 }
 
-AgentLine::AgentLine(std::string path, std::string name, Poller& poller, TimerQueue& timers, const Clock& clock,
-                     AgentListener& listener)
+AgentLine::AgentLine(std::string path, std::string name, Poller& poller, TimerQueue& timers,
+                     const Clock& clock, AgentListener& listener)
     : path_(std::move(path)),
       name_(std::move(name)),
       poller_(poller),
@@ -73,7 +74,9 @@ void AgentLine::take(std::string_view line) {
     return;
   }
   if (const auto* request = std::get_if<protocol::Request>(&*envelope)) {
-    const auto refuse = [&](protocol::Error error) { send(protocol::ErrorResponse{request->id, std::move(error)}); };
+    const auto refuse = [&](protocol::Error error) {
+      send(protocol::ErrorResponse{request->id, std::move(error)});
+    };
     if (request->method != words::Quiesce::method)
       return refuse({protocol::ErrorCode::MethodNotFound, "only quiesce is known here"});
     const auto message = words::Quiesce::from_payload(request->params);

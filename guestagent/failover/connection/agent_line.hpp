@@ -1,5 +1,5 @@
-// The line to the guest's agent (docs/agent-protocol.md, "Applications"). An agent that is not there costs one connect()
-// now and then. Owned by the loop; its thread.
+// The line to the guest's agent (docs/agent-protocol.md, "Applications"). An agent that is not there costs
+// one connect() now and then. Owned by the loop; its thread.
 #pragma once
 
 #include <optional>

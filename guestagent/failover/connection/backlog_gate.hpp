@@ -1,5 +1,6 @@
-// How many calls may be on their way to each peer at once: a listener that gets more than its backlog drops them, and
-// each then waits for its retransmission (45 s for 64 calls at a backlog of 4). Owned by the hub; the loop's thread.
+// How many calls may be on their way to each peer at once: a listener that gets more than its backlog drops
+// them, and each then waits for its retransmission (45 s for 64 calls at a backlog of 4). Owned by the hub;
+// the loop's thread.
 #pragma once
 
 #include <cstdint>

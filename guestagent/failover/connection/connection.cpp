@@ -20,7 +20,8 @@ Connection::~Connection() {
 }
 
 Result<std::unique_ptr<Connection>> Connection::connect(Loop& loop, const SocketAddress& peer,
-                                                        const ConnectionOptions& options, ConnectionHandler& handler,
+                                                        const ConnectionOptions& options,
+                                                        ConnectionHandler& handler,
                                                         const std::optional<SocketAddress>& local) {
   if (peer.port() == 0) return fail(ErrorCode::InvalidArgument, "connect needs an address with a port");
   if (local && local->family() != peer.family())
@@ -31,12 +32,13 @@ Result<std::unique_ptr<Connection>> Connection::connect(Loop& loop, const Socket
   return connect_on(loop.core().hub(), peer, options, handler, from);
 }
 
-std::unique_ptr<Connection> connect_on(conn::Hub& hub, const SocketAddress& peer, const ConnectionOptions& options,
-                                       ConnectionHandler& handler, const std::optional<SocketAddress>& from) {
+std::unique_ptr<Connection> connect_on(conn::Hub& hub, const SocketAddress& peer,
+                                       const ConnectionOptions& options, ConnectionHandler& handler,
+                                       const std::optional<SocketAddress>& from) {
   ConnectionCore::Peer other;
   other.service = peer;
-  auto core = std::make_shared<ConnectionCore>(hub, conn::Role::Connector, hub.random().number(), options, handler,
-                                               other, from);
+  auto core = std::make_shared<ConnectionCore>(hub, conn::Role::Connector, hub.random().number(), options,
+                                               handler, other, from);
   auto connection = ConnectionCore::handle(core);
   core->start();
   return connection;

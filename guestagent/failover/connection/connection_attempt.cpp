@@ -17,10 +17,6 @@ constexpr int rejected_no_listener = 8;             // IBA 12.6.7.2, "invalid se
 constexpr int rejected_stale = 10;
 constexpr int rejected_by_consumer = 28;
 
-bool is_no_way(ErrorCode code) {
-  return code == ErrorCode::AddressNotAvailable || code == ErrorCode::NoDevice;
-}
-
 }  // namespace
 
 void ConnectionCore::call(conn::Target target) {
@@ -50,7 +46,8 @@ void ConnectionCore::begin_attempt() {
   std::optional<SocketAddress> from;
   if (local_) from = local_->with_port(0);
   if (auto begun = endpoint_->resolve_address(from, to, resolve_limit); !begun)
-    return abandon(is_no_way(begun.error().code) ? Failure::NoWay : Failure::NoAnswer, begun.error().message);
+    return abandon(conn::is_no_way(begun.error().code) ? Failure::NoWay : Failure::NoAnswer,
+                   begun.error().message);
   drive();
 }
 
@@ -117,49 +114,6 @@ void ConnectionCore::old_queue_gone(std::uint64_t generation) {
   if (stage_ == Stage::Parked) return answer();
 }
 
-// A queue pair on the endpoint's device, with the owner's memory and receives. False: it was abandoned, or the owner has
-// closed.
-bool ConnectionCore::open_queue() {
-  auto device = hub_->devices().device_for(*endpoint_);
-  auto made = device.and_then([this](const auto& opened) { return endpoint_->make_queue(opened, options_.queues); });
-  if (!made) {
-    abandon(is_no_way(made.error().code) ? Failure::NoWay : Failure::Refused, made.error().message);
-    return false;
-  }
-  device_ = *device;
-  endpoint_->arm();
-  for (RegionCore* region : regions_) {
-    auto registered = region->register_on(*endpoint_);
-    if (registered) continue;
-    if (is_no_way(registered.error().code))
-      abandon(Failure::NoWay, registered.error().message);
-    else
-      end(GoneReason::Incompatible, "the device does not take the memory: " + registered.error().message);
-    return false;
-  }
-  const auto number = endpoint_->number();
-  handler_->opened(*handle_);
-  return endpoint_ && endpoint_->number() == number;
-}
-
-conn::Hello ConnectionCore::hello() const {
-  conn::Hello out;
-  out.kind = call_kind_;
-  out.moved = policy_.moved();
-  out.connection = id_;
-  out.token = call_kind_ == CallKind::First ? own_token_ : peer_.token;
-  out.incarnation = hub_->incarnation();
-  out.epoch = epoch_;
-  out.recall_port = hub_->recall_port();
-  out.backlog = hub_->backlog();
-  if (call_kind_ == CallKind::First) out.application = options_.private_data;
-  return out;
-}
-
-conn::CallWords ConnectionCore::words(const std::vector<std::byte>& data, std::uint8_t remote_reads) const {
-  return {data, options_.retry_count, options_.ack_timeout, remote_reads};
-}
-
 void ConnectionCore::place_call() {
   policy_.progressed(hub_->now());
   if (old_queues_ != 0) return drive();
@@ -169,63 +123,9 @@ void ConnectionCore::place_call() {
   stage_ = Stage::Calling;
   policy_.call_sent();
   if (auto sent = endpoint_->connect(words(data, options_.remote_reads)); !sent)
-    return abandon(is_no_way(sent.error().code) ? Failure::NoWay : Failure::NoAnswer, sent.error().message);
+    return abandon(conn::is_no_way(sent.error().code) ? Failure::NoWay : Failure::NoAnswer,
+                   sent.error().message);
   drive();
-}
-
-bool ConnectionCore::is_called_by(const conn::Hello& hello) const {
-  if (hello.kind == CallKind::Recall) return hello.token == own_token_ && hello.incarnation == peer_.incarnation;
-  // A first call again: the caller has not heard our answer.
-  return role_ == conn::Role::Acceptor && hello.token == peer_.token && hello.incarnation == peer_.incarnation;
-}
-
-void ConnectionCore::called(conn::CmEvent& event, const conn::Hello& hello) {
-  const auto self = shared_from_this();
-  switch (policy_.judge_call({hello.epoch, peer_.token, hello.moved})) {
-    case conn::Verdict::StaleEpoch:
-      return hub_->refuse(std::move(event.incoming), RefusalCode::StaleEpoch);
-    case conn::Verdict::Collision:
-      return hub_->refuse(std::move(event.incoming), RefusalCode::Collision);
-    case conn::Verdict::Busy:
-      return hub_->refuse(std::move(event.incoming), RefusalCode::Busy);
-    case conn::Verdict::Accept:
-      break;
-  }
-  lose(DownReason::Replaced);
-  if (state_ == ConnectionState::Gone) return hub_->refuse(std::move(event.incoming), RefusalCode::Closed);
-  take_attempt_down();
-  endpoint_ = std::move(event.incoming);
-  hub_->adopt(*endpoint_, *this);
-  last_device_ = endpoint_->device();
-  call_kind_ = hello.kind;
-  agreed_reads_ = std::min(options_.remote_reads, event.remote_reads);
-  if (role_ == conn::Role::Acceptor && !local_) local_ = endpoint_->local();
-  learn(hello);
-  epoch_ = hello.epoch;
-  policy_.call_accepted(hub_->now(), hello.epoch);
-  stage_ = Stage::Parked;
-  if (old_queues_ == 0) return answer();
-  drive();
-}
-
-void ConnectionCore::answer() {
-  if (!open_queue()) return;
-  const auto data = encode(hello());
-  stage_ = Stage::Answering;
-  if (auto sent = endpoint_->accept(words(data, agreed_reads_)); !sent)
-    return abandon(Failure::Refused, sent.error().message);
-  drive();
-}
-
-void ConnectionCore::learn(const conn::Hello& hello) {
-  if (hello.kind == CallKind::First) {
-    peer_.token = hello.token;
-    peer_.application = hello.application;
-  }
-  peer_.incarnation = hello.incarnation;
-  peer_.recall_port = hello.recall_port;
-  peer_.is_known = true;
-  hub_->gate().learn(peer_.service.with_port(peer_.recall_port).text(), hello.backlog);
 }
 
 void ConnectionCore::answered(const conn::CmEvent& event) {
@@ -274,27 +174,6 @@ void ConnectionCore::refused(const conn::Refusal& refusal) {
     case RefusalCode::Busy:
       return abandon(Failure::Busy, "the peer is busy");
   }
-}
-
-void ConnectionCore::established() {
-  ticket_.reset();
-  stage_ = Stage::Established;
-  policy_.connected(hub_->now(), epoch_);
-  policy_timer_.cancel();
-  if (!local_) local_ = endpoint_->local().with_port(0);
-  endpoint_->shorten_rnr_timer();
-  const bool again = state_ == ConnectionState::Down;
-  state_ = ConnectionState::Up;
-  if (again) {
-    ++failovers_;
-    last_blackout_ = std::chrono::duration_cast<conn::Milliseconds>(hub_->now() - down_since_);
-  }
-  last_completion_ = hub_->now();
-  keep_alive();
-  const auto number = endpoint_->number();
-  handler_->up(*handle_);
-  if (endpoint_ && endpoint_->number() == number && std::exchange(early_completions_, false))
-    hand_over(Handing::All);
 }
 
 }  // namespace rdmove::failover

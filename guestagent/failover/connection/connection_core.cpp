@@ -8,8 +8,9 @@ namespace rdmove::failover {
 
 using conn::Loss;
 
-ConnectionCore::ConnectionCore(conn::Hub& hub, conn::Role role, std::uint64_t id, const ConnectionOptions& options,
-                               ConnectionHandler& handler, Peer peer, std::optional<SocketAddress> local)
+ConnectionCore::ConnectionCore(conn::Hub& hub, conn::Role role, std::uint64_t id,
+                               const ConnectionOptions& options, ConnectionHandler& handler, Peer peer,
+                               std::optional<SocketAddress> local)
     : hub_(&hub),
       role_(role),
       id_(id),
@@ -68,8 +69,8 @@ void ConnectionCore::drive() {
   }
 }
 
-// The endpoint goes to the reaper. Until it is gone, no new queue pair may have the owner's buffers, unless its device
-// has left: then nothing can write any more, while taking it down can block for 50 s.
+// The endpoint goes to the reaper. Until it is gone, no new queue pair may have the owner's buffers, unless
+// its device has left: then nothing can write any more, while taking it down can block for 50 s.
 void ConnectionCore::retire_endpoint() {
   if (!endpoint_) return;
   for (RegionCore* region : regions_) region->endpoint_gone();
@@ -102,7 +103,7 @@ void ConnectionCore::lose(DownReason reason) {
   retire_endpoint();
   const bool ours = reason == DownReason::DeviceRemoved || reason == DownReason::DeviceFatal ||
                     reason == DownReason::Quiesced;
-  policy_.lost(hub_->now(), ours                               ? Loss::Moved
+  policy_.lost(hub_->now(), ours                              ? Loss::Moved
                             : reason == DownReason::Requested ? Loss::Requested
                                                               : Loss::Stayed);
   last_trouble_ = "lost: " + std::string(to_text(reason));

@@ -1,8 +1,9 @@
-// One connection: its endpoint of the moment, what the policy wants, and what the owner is told. Kept alive by its
-// Connection and, during callbacks, by itself. The loop's thread.
+// One connection: its endpoint of the moment, what the policy wants, and what the owner is told. Kept alive
+// by its Connection and, during callbacks, by itself. The loop's thread.
 //
 //   connection_core.cpp       life: made, held, lost, gone
-//   connection_attempt.cpp    getting a queue pair: our calls, and answers to the peer's
+//   connection_attempt.cpp    our calls
+//   connection_answer.cpp     the peer's calls, and what both share: a queue pair, what is said, and being up
 //   connection_traffic.cpp    work requests, completions, keepalive, memory
 #pragma once
 
@@ -54,11 +55,14 @@ class ConnectionCore : public std::enable_shared_from_this<ConnectionCore>, publ
   [[nodiscard]] std::span<const std::byte> peer_private_data() const { return peer_.application; }
   [[nodiscard]] std::chrono::milliseconds last_blackout() const { return last_blackout_; }
   [[nodiscard]] std::uint64_t failovers() const { return failovers_; }
+  void count_resent(std::uint64_t messages) { resent_ += messages; }  ///< by a channel
+  [[nodiscard]] std::uint64_t resent() const { return resent_; }
   [[nodiscard]] ibv_qp* queue_pair() const { return endpoint_ ? endpoint_->queue_pair() : nullptr; }
   [[nodiscard]] ibv_pd* protection_domain() const;
 
   // The hub.
   [[nodiscard]] bool is_called_by(const conn::Hello& hello) const;
+  [[nodiscard]] bool is_acceptor() const { return role_ == conn::Role::Acceptor; }
   void called(conn::CmEvent& event, const conn::Hello& hello);
   void hold();
   void unhold();
@@ -151,7 +155,8 @@ class ConnectionCore : public std::enable_shared_from_this<ConnectionCore>, publ
 
   bool early_completions_ = false;
   bool handing_over_ = false;
-  std::optional<DownReason> loss_after_handing_;  ///< what is said inside completed() waits for the batch's end
+  std::optional<DownReason>
+      loss_after_handing_;  ///< what is said inside completed() waits for the batch's end
   bool keepalive_posted_ = false;
   std::uint32_t sends_posted_ = 0;
   conn::Time last_completion_{};
@@ -160,12 +165,14 @@ class ConnectionCore : public std::enable_shared_from_this<ConnectionCore>, publ
   conn::Time down_since_{};
   std::chrono::milliseconds last_blackout_{0};
   std::uint64_t failovers_ = 0;
+  std::uint64_t resent_ = 0;
   conn::Timer policy_timer_;
   conn::Timer keepalive_timer_;
 };
 
 /// What Connection::connect() does once its arguments are known to be good.
-std::unique_ptr<Connection> connect_on(conn::Hub& hub, const SocketAddress& peer, const ConnectionOptions& options,
-                                       ConnectionHandler& handler, const std::optional<SocketAddress>& from);
+std::unique_ptr<Connection> connect_on(conn::Hub& hub, const SocketAddress& peer,
+                                       const ConnectionOptions& options, ConnectionHandler& handler,
+                                       const std::optional<SocketAddress>& from);
 
 }  // namespace rdmove::failover

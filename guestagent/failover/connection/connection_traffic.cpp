@@ -38,7 +38,8 @@ Result<void> ConnectionCore::post_send(ibv_send_wr& first) {
 }
 
 Result<void> ConnectionCore::post_receive(ibv_recv_wr& first) {
-  if (!endpoint_ || !endpoint_->queue_pair()) return fail(ErrorCode::NotUp, "a receive, while there is no queue pair");
+  if (!endpoint_ || !endpoint_->queue_pair())
+    return fail(ErrorCode::NotUp, "a receive, while there is no queue pair");
   const auto number = count(&first);
   if (!number) return tl::unexpected(number.error());
   return endpoint_->post_receive(first);
@@ -97,8 +98,8 @@ void ConnectionCore::hand_over(Handing handing) {
   }
 }
 
-// An idle queue pair never notices that its peer is gone: only its own sends do. A zero-length RDMA WRITE needs no memory and
-// no valid key (IBA C9-88), and the peer's application sees nothing of it.
+// An idle queue pair never notices that its peer is gone: only its own sends do. A zero-length RDMA WRITE
+// needs no memory and no valid key (IBA C9-88), and the peer's application sees nothing of it.
 void ConnectionCore::keep_alive() {
   if (options_.keepalive.count() == 0 || stage_ != Stage::Established) return;
   const auto now = hub_->now();
@@ -113,12 +114,15 @@ void ConnectionCore::keep_alive() {
   keepalive_timer_.set(next, [this] { keep_alive(); });
 }
 
-Result<std::unique_ptr<Region>> ConnectionCore::register_memory(void* address, std::size_t length, int access) {
+Result<std::unique_ptr<Region>> ConnectionCore::register_memory(void* address, std::size_t length,
+                                                                int access) {
   if (state_ == ConnectionState::Gone) return fail(ErrorCode::Gone, "the connection has ended");
-  if (!address || length == 0) return fail(ErrorCode::InvalidArgument, "a region has an address and a length");
+  if (!address || length == 0)
+    return fail(ErrorCode::InvalidArgument, "a region has an address and a length");
   auto region = std::make_unique<RegionCore>(weak_from_this(), address, length, access);
   if (endpoint_ && endpoint_->queue_pair()) {
-    if (auto registered = region->register_on(*endpoint_); !registered) return tl::unexpected(registered.error());
+    if (auto registered = region->register_on(*endpoint_); !registered)
+      return tl::unexpected(registered.error());
   }
   regions_.push_back(region.get());
   return region;

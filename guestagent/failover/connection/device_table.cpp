@@ -42,7 +42,8 @@ Result<std::shared_ptr<Device>> DeviceTable::device_for(const Endpoint& endpoint
     if (!device) return device;
     record->device = *device;
     record->releasing = false;
-    record->completions = poller_.add((*device)->completion_fd(), [this, number] { take_completions(number); });
+    record->completions =
+        poller_.add((*device)->completion_fd(), [this, number] { take_completions(number); });
     record->async_events = poller_.add((*device)->async_fd(), [this, number] { take_async_events(number); });
   }
   const auto address = endpoint.local().with_port(0);
@@ -110,6 +111,23 @@ void DeviceTable::release_all(std::function<void()> done) {
     close_if_unused(number);
   }
   check_released();
+}
+
+void DeviceTable::stop_releasing() {
+  released_ = nullptr;
+  for (const auto& [number, record] : records_) record->releasing = false;
+}
+
+void DeviceTable::end() {
+  stop_releasing();
+  for (auto& [number, record] : std::exchange(records_, {})) {
+    poller_.remove(record->completions);
+    poller_.remove(record->async_events);
+    std::vector<std::unique_ptr<Endpoint>> pins;
+    for (auto& [address, canary] : record->canaries)
+      if (canary->endpoint) pins.push_back(hub_.disown(std::move(canary->endpoint)));
+    hub_.reaper().close(std::move(record->device), std::move(pins), {});
+  }
 }
 
 void DeviceTable::check_released() {

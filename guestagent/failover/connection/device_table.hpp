@@ -1,8 +1,8 @@
-// The devices that a loop's connections are on: opened with the first, with a canary for each local address, and given
-// back in the order that lets the device leave. Owned by the hub; the loop's thread.
+// The devices that a loop's connections are on: opened with the first, with a canary for each local address,
+// and given back in the order that lets the device leave. Owned by the hub; the loop's thread.
 //
-// A canary is an id bound to an address and to nothing else. RDMA CM tells of a device's removal only who has an id there,
-// and a process that is not told holds it up (docs/reconnect-protocol.md).
+// A canary is an id bound to an address and to nothing else. RDMA CM tells of a device's removal only who has
+// an id there, and a process that is not told holds it up (docs/reconnect-protocol.md).
 #pragma once
 
 #include <functional>
@@ -34,8 +34,11 @@ class DeviceTable {
   /// DEVICE_REMOVAL came for somebody on it: tells the others, and closes it after the last.
   void removed(DeviceNumber device);
 
-  /// Every completion channel and PD, once nobody is on them; the canaries stay. `done` comes when none is left.
+  /// Every completion channel and PD, once nobody is on them; the canaries stay. `done` comes when none is
+  /// left.
   void release_all(std::function<void()> done);
+  void stop_releasing();
+  void end();  ///< the loop goes: all to the reaper
   [[nodiscard]] bool is_empty() const { return records_.empty(); }
 
  private:

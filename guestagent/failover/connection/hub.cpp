@@ -2,6 +2,7 @@
 
 #include <netinet/in.h>
 
+#include <algorithm>
 #include <utility>
 
 #include "guestagent/failover/connection/connection_core.hpp"
@@ -20,6 +21,7 @@ Hub::~Hub() = default;
 void Hub::end() {
   for_each([](ConnectionCore& connection) { connection.loop_ended(); });
   for (auto* listener : std::exchange(listeners_, {})) listener->loop_ended();
+  devices_.end();
   services_.poller.remove(watch_);
   if (recall_listener_) services_.reaper.destroy(std::move(recall_listener_), {});
 }
@@ -32,7 +34,8 @@ Result<void> Hub::open() {
   return open_recall_listener();
 }
 
-// On no address, so it is on no device: it survives removals, and accepts on what comes. IPv6's wildcard takes IPv4, too.
+// On no address, so it is on no device: it survives removals, and accepts on what comes. IPv6's wildcard
+// takes IPv4, too.
 Result<void> Hub::open_recall_listener() {
   Result<void> done;
   for (const char* wildcard : {"::", "0.0.0.0"}) {
@@ -105,6 +108,18 @@ void Hub::for_each(const std::function<void(ConnectionCore&)>& visit) {
   for (const auto& connection : all) visit(*connection);
 }
 
+TrafficReport Hub::report() const {
+  TrafficReport report;
+  for (const auto& [id, connection] : connections_) {
+    ++report.connections;
+    report.up += connection->state() == ConnectionState::Up ? 1U : 0U;
+    report.failovers += connection->failovers();
+    report.longest_blackout = std::max(report.longest_blackout, connection->last_blackout());
+    report.resent += connection->resent();
+  }
+  return report;
+}
+
 void Hub::listen_for_first_calls(EndpointNumber listener, FirstCallTaker& taker) {
   takers_[listener] = &taker;
 }
@@ -125,11 +140,15 @@ void Hub::requested(CmEvent& event) {
   const auto hello = decode_hello(event.private_data);
   if (!hello) return refuse(std::move(event.incoming), RefusalCode::Incompatible);
   const auto [first, last] = connections_.equal_range(hello->connection);
-  for (auto place = first; place != last; ++place)
+  bool is_known = false;  // a connector of this loop may be the very caller
+  for (auto place = first; place != last; ++place) {
     if (place->second->is_called_by(*hello)) return place->second->called(event, *hello);
-  if (first != last) return refuse(std::move(event.incoming), RefusalCode::WrongToken);
+    is_known = is_known || hello->kind == CallKind::Recall || place->second->is_acceptor();
+  }
+  if (is_known) return refuse(std::move(event.incoming), RefusalCode::WrongToken);
   const auto taker = takers_.find(event.endpoint);
-  if (hello->kind == CallKind::First && taker != takers_.end()) return taker->second->first_call(event, *hello);
+  if (hello->kind == CallKind::First && taker != takers_.end())
+    return taker->second->first_call(event, *hello);
   refuse(std::move(event.incoming),
          hello->kind == CallKind::First ? RefusalCode::Refused : RefusalCode::Unknown);
 }

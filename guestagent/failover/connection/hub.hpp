@@ -1,5 +1,5 @@
-// What the connections and listeners of one loop share: who an event is for, who is called by which id, devices, the
-// recall listener, and whether the agent holds us. Owned by LoopCore; the loop's thread.
+// What the connections and listeners of one loop share: who an event is for, who is called by which id,
+// devices, the recall listener, and whether the agent holds us. Owned by LoopCore; the loop's thread.
 #pragma once
 
 #include <functional>
@@ -13,12 +13,13 @@
 #include "guestagent/failover/connection/rdma_port.hpp"
 #include "guestagent/failover/connection/reaper.hpp"
 #include "guestagent/failover/connection/timer_queue.hpp"
+#include "guestagent/failover/connection/traffic_report.hpp"
 #include "guestagent/failover/connection/wire.hpp"
 
 namespace rdmove::failover {
 class ConnectionCore;
 class ListenerCore;
-}
+}  // namespace rdmove::failover
 
 namespace rdmove::failover::conn {
 
@@ -79,11 +80,12 @@ class Hub : public EndpointOwner {
   void remove(ConnectionCore& connection);
   void add(ListenerCore& listener) { listeners_.insert(&listener); }
   void remove(ListenerCore& listener) { listeners_.erase(&listener); }
+  [[nodiscard]] TrafficReport report() const;
   void for_each(const std::function<void(ConnectionCore&)>& visit);
   void listen_for_first_calls(EndpointNumber listener, FirstCallTaker& taker);
   void stop_first_calls(EndpointNumber listener) { takers_.erase(listener); }
 
-  void take_events();  ///< all that RDMA CM has
+  void take_events();                       ///< all that RDMA CM has
   void device_left(DeviceNumber device);    ///< DEVICE_REMOVAL of anybody there
   void device_failed(DeviceNumber device);  ///< IBV_EVENT_DEVICE_FATAL
   void way_appeared();
@@ -93,7 +95,7 @@ class Hub : public EndpointOwner {
   void unhold();
   void let_go();  ///< librdmacm's contexts of what has left
   void let_go_of(DeviceNumber device) { services_.port.let_go_of(device); }
-  void end();     ///< the loop goes: all that is open, to the reaper
+  void end();  ///< the loop goes: all that is open, to the reaper
 
  private:
   void cm_event(CmEvent& event) override;  // of the recall listener

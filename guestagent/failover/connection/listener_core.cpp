@@ -6,7 +6,8 @@
 
 namespace rdmove::failover {
 namespace {
-constexpr conn::Milliseconds retry_after{100};  // costs two system calls; nothing tells of an RDMA device on an address
+constexpr conn::Milliseconds retry_after{
+    100};  // costs two system calls; nothing tells of an RDMA device on an address
 }
 
 Result<void> check_options(const ConnectionOptions& options) {
@@ -104,8 +105,8 @@ Result<std::unique_ptr<Connection>> ConnectionRequest::accept(const ConnectionOp
   peer.service = answer_.peer;
   peer.token = answer_.hello.token;
   peer.incarnation = answer_.hello.incarnation;
-  answer_.accepted = std::make_shared<ConnectionCore>(answer_.hub, conn::Role::Acceptor, answer_.hello.connection,
-                                                      options, handler, peer, answer_.local);
+  answer_.accepted = std::make_shared<ConnectionCore>(
+      answer_.hub, conn::Role::Acceptor, answer_.hello.connection, options, handler, peer, answer_.local);
   auto connection = ConnectionCore::handle(answer_.accepted);
   answer_.accepted->start();
   return connection;
@@ -121,13 +122,14 @@ Listener::~Listener() {
   core_->close();
 }
 
-Result<std::unique_ptr<Listener>> Listener::listen(Loop& loop, const SocketAddress& address, ListenerHandler& handler,
-                                                   AddressPolicy policy) {
+Result<std::unique_ptr<Listener>> Listener::listen(Loop& loop, const SocketAddress& address,
+                                                   ListenerHandler& handler, AddressPolicy policy) {
   auto core = std::make_shared<ListenerCore>(loop.core().hub(), address, handler);
   std::unique_ptr<Listener> listener(new Listener(core));
   auto done = core->listen();
   if (done) return listener;
-  const bool may_come = done.error().code == ErrorCode::AddressNotAvailable || done.error().code == ErrorCode::NoDevice;
+  const bool may_come =
+      done.error().code == ErrorCode::AddressNotAvailable || done.error().code == ErrorCode::NoDevice;
   if (policy == AddressPolicy::MustExist || !may_come) return tl::unexpected(done.error());
   core->keep_trying();
   return listener;

@@ -1,5 +1,5 @@
-// A listener for first connects. One bound to an IP address dies with its device: it is bound again when the address is
-// back. Owned by its Listener; the loop's thread.
+// A listener for first connects. One bound to an IP address dies with its device: it is bound again when the
+// address is back. Owned by its Listener; the loop's thread.
 #pragma once
 
 #include <memory>

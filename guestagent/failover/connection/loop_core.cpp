@@ -25,7 +25,10 @@ std::string program_name(const std::string& wanted) {
 }  // namespace
 
 LoopCore::LoopCore(const LoopOptions& options)
-    : options_(options), timers_([this] { set_alarm(); }), let_go_timer_(timers_), thread_id_(std::this_thread::get_id()) {}
+    : options_(options),
+      timers_([this] { set_alarm(); }),
+      let_go_timer_(timers_),
+      thread_id_(std::this_thread::get_id()) {}
 
 Result<void> LoopCore::open() {
   if (auto done = poller_.open().and_then([this] { return mailbox_.open(); }); !done) return done;
@@ -37,11 +40,12 @@ Result<void> LoopCore::open() {
     if (addresses_.address_appeared()) hub_->way_appeared();
   });
   port_ = std::make_shared<conn::CmPort>();
-  reaper_ = std::make_unique<conn::ReaperThread>(port_, [this](auto done) { mailbox_.post(std::move(done)); });
+  reaper_ =
+      std::make_unique<conn::ReaperThread>(port_, [this](auto done) { mailbox_.post(std::move(done)); });
   hub_ = std::make_unique<conn::Hub>(conn::HubServices{*port_, *reaper_, poller_, timers_, clock_, random_},
                                      options_.backlog);
-  agent_ = std::make_unique<conn::AgentLine>(options_.agent_socket, program_name(options_.name), poller_, timers_,
-                                             clock_, *this);
+  agent_ = std::make_unique<conn::AgentLine>(options_.agent_socket, program_name(options_.name), poller_,
+                                             timers_, clock_, *this);
   agent_->start();
   return {};
 }
@@ -134,7 +138,8 @@ void LoopCore::asked_to_quiesce(conn::Milliseconds time) {
   round_->start();
 }
 
-// librdmacm has opened the agent's anchor while it looked: unless it looks again, it keeps that. The calls go first.
+// librdmacm has opened the agent's anchor while it looked: unless it looks again, it keeps that. The calls go
+// first.
 void LoopCore::device_is_back() {
   end_round();
   let_go_timer_.set(clock_.now() + let_go_after, [this] { hub_->let_go(); });

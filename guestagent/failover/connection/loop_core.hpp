@@ -1,5 +1,5 @@
-// The loop's inside: files, timers, the agent's line, and the hub of connections. Owned by Loop; its thread, but for what
-// loop.hpp says of post(), call(), stop() and in_loop().
+// The loop's inside: files, timers, the agent's line, and the hub of connections. Owned by Loop; its thread,
+// but for what loop.hpp says of post(), call(), stop() and in_loop().
 #pragma once
 
 #include <atomic>

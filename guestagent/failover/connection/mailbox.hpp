@@ -1,4 +1,5 @@
-// Work for the loop from other threads. Owned by the loop; post() and wake() from any thread, the rest on the loop's.
+// Work for the loop from other threads. Owned by the loop; post() and wake() from any thread, the rest on the
+// loop's.
 #pragma once
 
 #include <functional>

@@ -5,8 +5,8 @@
 namespace rdmove::failover::conn {
 namespace {
 
-constexpr Milliseconds margin{300};    // of the agent's time, for all that follows the owners' word
-constexpr Milliseconds goodbye{100};   // for the peers' answer; they have heard it long before
+constexpr Milliseconds margin{300};   // of the agent's time, for all that follows the owners' word
+constexpr Milliseconds goodbye{100};  // for the peers' answer; they have heard it long before
 constexpr Milliseconds again{200};
 constexpr unsigned most_rounds = 20;
 
@@ -20,7 +20,7 @@ QuiesceRound::QuiesceRound(Hub& hub, Milliseconds time, std::function<void()> re
 
 QuiesceRound::~QuiesceRound() {
   *alive_ = false;
-  hub_.devices().release_all({});
+  hub_.devices().stop_releasing();
 }
 
 void QuiesceRound::start() {
@@ -68,8 +68,8 @@ void QuiesceRound::release() {
   });
 }
 
-// rdma_get_devices opens every device, so librdmacm may hold one on which we have no canary. While a device is about to leave,
-// have it look again until the canaries have been told, or a while without any.
+// rdma_get_devices opens every device, so librdmacm may hold one on which we have no canary. While a device
+// is about to leave, have it look again until the canaries have been told, or a while without any.
 void QuiesceRound::go_on_letting_go() {
   if (++rounds_ > most_rounds) return;
   hub_.let_go();

@@ -1,5 +1,5 @@
-// One time that the agent asks us to let go: owners finish, peers are told, everything goes to the reaper, and when nothing
-// is left on any device, `released` is called. Owned by LoopCore; the loop's thread.
+// One time that the agent asks us to let go: owners finish, peers are told, everything goes to the reaper,
+// and when nothing is left on any device, `released` is called. Owned by LoopCore; the loop's thread.
 #pragma once
 
 #include <functional>

@@ -1,4 +1,5 @@
-// Random numbers for ids, tokens and delays. They keep mistakes apart, not attackers (docs/reconnect-protocol.md).
+// Random numbers for ids, tokens and delays. They keep mistakes apart, not attackers
+// (docs/reconnect-protocol.md).
 #pragma once
 
 #include <random>

@@ -1,5 +1,5 @@
-// The devices and RDMA CM as connections see them: what cm/ implements over librdmacm and libibverbs, and tests fake.
-// The loop's thread, but for what the reaper is given to destroy.
+// The devices and RDMA CM as connections see them: what cm/ implements over librdmacm and libibverbs, and
+// tests fake. The loop's thread, but for what the reaper is given to destroy.
 #pragma once
 
 #include <infiniband/verbs.h>
@@ -16,6 +16,11 @@
 #include "rdmove/error.hpp"
 
 namespace rdmove::failover::conn {
+
+/// How a call fails when the address or its device is away: again later.
+inline bool is_no_way(ErrorCode code) {
+  return code == ErrorCode::AddressNotAvailable || code == ErrorCode::NoDevice;
+}
 
 /// Never used twice in a process, so that a late event finds nobody instead of somebody else.
 enum class EndpointNumber : std::uint64_t { none = 0 };
@@ -109,13 +114,15 @@ class RdmaPort {
   virtual ~RdmaPort() = default;
   /// NoDevice while the machine has none; may be called again.
   virtual Result<void> open() = 0;
-  [[nodiscard]] virtual int fd() const = 0;       ///< -1 until open
+  [[nodiscard]] virtual int fd() const = 0;         ///< -1 until open
   virtual std::optional<CmEvent> take_event() = 0;  ///< taken and acknowledged
   virtual Result<std::unique_ptr<Endpoint>> make_endpoint() = 0;
   virtual Result<std::shared_ptr<Device>> open_device(const Endpoint& on_it) = 0;
-  /// librdmacm closes the contexts of devices that have left, and opens those that have come. The loop's thread.
+  /// librdmacm closes the contexts of devices that have left, and opens those that have come. The loop's
+  /// thread.
   virtual void let_go_of_devices() = 0;
-  /// The same, for one that has left and on which nothing of ours is any more; also if no other device is there.
+  /// The same, for one that has left and on which nothing of ours is any more; also if no other device is
+  /// there.
   virtual void let_go_of(DeviceNumber device) = 0;
 };
 

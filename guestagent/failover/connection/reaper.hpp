@@ -17,7 +17,8 @@ class Reaper {
   virtual void destroy(std::unique_ptr<Endpoint> endpoint, Done done) = 0;
 
   /// After its last endpoint: completion channel and PD, then the ids that kept the context alive until here.
-  virtual void close(std::shared_ptr<Device> device, std::vector<std::unique_ptr<Endpoint>> pins, Done done) = 0;
+  virtual void close(std::shared_ptr<Device> device, std::vector<std::unique_ptr<Endpoint>> pins,
+                     Done done) = 0;
 };
 
 }  // namespace rdmove::failover::conn

@@ -25,8 +25,8 @@ struct ReaperThread::State : std::enable_shared_from_this<ReaperThread::State> {
   std::mutex mutex;
   std::condition_variable changed;
   std::condition_variable idle;
-  Post post;                                // empty once the loop is gone
-  std::deque<Burial> burials;               // for the helpers
+  Post post;                                 // empty once the loop is gone
+  std::deque<Burial> burials;                // for the helpers
   std::deque<std::function<void()>> chores;  // for the one thread
   unsigned helpers = 0;
   unsigned busy = 0;  // threads at work
@@ -125,7 +125,8 @@ void ReaperThread::destroy(std::unique_ptr<Endpoint> endpoint, Done done) {
   state_->changed.notify_all();
 }
 
-void ReaperThread::close(std::shared_ptr<Device> device, std::vector<std::unique_ptr<Endpoint>> pins, Done done) {
+void ReaperThread::close(std::shared_ptr<Device> device, std::vector<std::unique_ptr<Endpoint>> pins,
+                         Done done) {
   struct Estate {
     std::shared_ptr<Device> device;
     std::vector<std::unique_ptr<Endpoint>> pins;

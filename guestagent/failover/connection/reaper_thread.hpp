@@ -1,5 +1,5 @@
-// The reaper's threads: one for what must be done by one (closing devices), and helpers for queue pairs: one, and more
-// when they block. Owned by the loop.
+// The reaper's threads: one for what must be done by one (closing devices), and helpers for queue pairs: one,
+// and more when they block. Owned by the loop.
 #pragma once
 
 #include <memory>

@@ -24,7 +24,8 @@ void RecallPolicy::wait_until(Time at) {
 }
 
 Milliseconds RecallPolicy::jitter() {
-  const auto limit = std::min<Milliseconds>(longest_backoff, first_backoff * (1LL << std::min(refusals_, 10U)));
+  const auto limit =
+      std::min<Milliseconds>(longest_backoff, first_backoff * (1LL << std::min(refusals_, 10U)));
   ++refusals_;
   return random_.up_to(limit);
 }

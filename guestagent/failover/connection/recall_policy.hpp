@@ -1,5 +1,6 @@
-// Who calls whom, when, and when it is over: docs/reconnect-protocol.md without any I/O. One for each connection,
-// owned by its core; the loop's thread. Facts go in as calls; due() says what to do now, next() when to ask again.
+// Who calls whom, when, and when it is over: docs/reconnect-protocol.md without any I/O. One for each
+// connection, owned by its core; the loop's thread. Facts go in as calls; due() says what to do now, next()
+// when to ask again.
 #pragma once
 
 #include <cstdint>

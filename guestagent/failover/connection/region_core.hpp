@@ -1,4 +1,5 @@
-// Memory of the owner's that is registered anew on each device. Owned by the application, known to its connection.
+// Memory of the owner's that is registered anew on each device. Owned by the application, known to its
+// connection.
 #pragma once
 
 #include <memory>

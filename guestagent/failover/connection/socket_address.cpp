@@ -25,7 +25,8 @@ Result<SocketAddress> SocketAddress::parse(std::string_view address, std::uint16
   if (percent != std::string::npos) {
     v6->sin6_scope_id = if_nametoindex(text.c_str() + percent + 1);
     if (v6->sin6_scope_id == 0)
-      return fail(ErrorCode::AddressNotAvailable, "there is no interface \"" + text.substr(percent + 1) + "\"");
+      return fail(ErrorCode::AddressNotAvailable,
+                  "there is no interface \"" + text.substr(percent + 1) + "\"");
   }
   return out.with_port(port);
 }
@@ -53,7 +54,8 @@ SocketAddress SocketAddress::with_port(std::uint16_t port) const {
 std::string SocketAddress::text() const {
   std::array<char, INET6_ADDRSTRLEN> buffer{};
   if (family() == AF_INET) {
-    inet_ntop(AF_INET, &reinterpret_cast<const sockaddr_in*>(&storage_)->sin_addr, buffer.data(), buffer.size());
+    inet_ntop(AF_INET, &reinterpret_cast<const sockaddr_in*>(&storage_)->sin_addr, buffer.data(),
+              buffer.size());
     return std::string(buffer.data()) + ":" + std::to_string(port());
   }
   if (family() == AF_INET6) {

@@ -17,7 +17,8 @@ void put(std::span<std::byte> out, std::size_t offset, T value) {
 template <class T>
 T get(std::span<const std::byte> in, std::size_t offset) {
   std::uint64_t value = 0;
-  for (std::size_t i = 0; i < sizeof(T); ++i) value = value << 8 | std::to_integer<std::uint64_t>(in[offset + i]);
+  for (std::size_t i = 0; i < sizeof(T); ++i)
+    value = value << 8 | std::to_integer<std::uint64_t>(in[offset + i]);
   return static_cast<T>(value);
 }
 

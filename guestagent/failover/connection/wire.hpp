@@ -1,4 +1,5 @@
-// What two ends say to each other in RDMA CM's private data. The page: docs/reconnect-protocol.md; never renumber.
+// What two ends say to each other in RDMA CM's private data. The page: docs/reconnect-protocol.md; never
+// renumber.
 #pragma once
 
 #include <array>

@@ -1,8 +1,7 @@
-// Echo over connections that outlive their device:  connection_echo server | connection_echo client ADDRESS [COUNT]
-// Every second a line with what came back; one for each connection that went down and came up again.
+// Echo over connections that outlive their device: connection_echo server | connection_echo client ADDRESS
+// [COUNT]
 #include <poll.h>
 
-#include <array>
 #include <cstdio>
 #include <cstdlib>
 #include <list>
@@ -13,74 +12,68 @@
 
 using namespace rdmove::failover;
 
-struct Echo : ConnectionHandler {
-  static constexpr std::size_t slots = 8, size = 64;
-  explicit Echo(bool starts_first) : starts(starts_first) {}
+struct Echo : ConnectionHandler, ListenerHandler {
   void own(std::unique_ptr<Connection> made) {
     connection = std::move(made);
-    region = *connection->register_memory(buffers.data(), sizeof buffers, IBV_ACCESS_LOCAL_WRITE);
+    region = *connection->register_memory(buffer, sizeof buffer, IBV_ACCESS_LOCAL_WRITE);
   }
-  ibv_sge piece(std::size_t slot) { return {reinterpret_cast<std::uintptr_t>(&buffers[slot]), size, region->local_key()}; }
-  void receive(std::size_t slot) {
-    auto where = piece(slot);
-    ibv_recv_wr request{slot, nullptr, &where, 1};
+  ibv_sge memory() const { return {reinterpret_cast<std::uintptr_t>(buffer), 64, region->local_key()}; }
+  void receive() {
+    auto where = memory();
+    ibv_recv_wr request{0, nullptr, &where, 1};
     connection->post_receive(request);
   }
-  void send(std::size_t slot) {
-    auto what = piece(slot);
+  void send() {
+    auto what = memory();
     ibv_send_wr request{};
-    request.wr_id = slot, request.sg_list = &what, request.num_sge = 1, request.opcode = IBV_WR_SEND;
+    request.sg_list = &what;
+    request.num_sge = 1;
+    request.opcode = IBV_WR_SEND;
     waiting = connection->post_send(request).has_value();
   }
-  void opened(Connection&) override { for (std::size_t slot = 1; slot < slots; ++slot) receive(slot); }
-  void up(Connection& up) override {
-    waiting = false;  // what was on its way is lost or echoed: the client sends again
-    if (up.epoch() > 1) std::printf("up again after %ld ms, epoch %u\n", long(up.last_blackout().count()), up.epoch());
+  void opened(Connection&) override { receive(); }
+  void up(Connection& it) override {
+    waiting = false;  // what was on its way may be lost: the client sends again
+    std::printf("up, epoch %u, after %ld ms\n", it.epoch(), static_cast<long>(it.last_blackout().count()));
   }
-  void down(Connection& down, DownReason why) override { std::printf("%016lx down: %s\n", long(down.id()), to_text(why).data()); }
-  void gone(Connection&, const Gone& why) override { std::printf("gone: %s: %s\n", to_text(why.reason).data(), why.message.c_str()); }
+  void down(Connection&, DownReason why) override { std::printf("down: %s\n", to_text(why).data()); }
+  void gone(Connection&, const Gone& why) override { std::printf("gone: %s\n", why.message.c_str()); }
   void completed(Connection&, const ibv_wc& done) override {
-    if (starts && (done.opcode & IBV_WC_RECV)) ++echoed, waiting = false, receive(done.wr_id);
-    if (!starts && (done.opcode & IBV_WC_RECV)) send(done.wr_id);  // back from where it came in
-    if (!starts && !(done.opcode & IBV_WC_RECV)) receive(done.wr_id);
+    if ((done.opcode & IBV_WC_RECV) == 0) return;
+    receive();
+    waiting = false;
+    if (serves) send();
   }
-  const bool starts;
+  bool serves = false;
   bool waiting = false;
-  unsigned long echoed = 0;
-  std::array<std::array<char, size>, slots> buffers{};
+  char buffer[64] = {};
   std::unique_ptr<Connection> connection;
   std::unique_ptr<Region> region;
-};
 
-struct Server : ListenerHandler {
-  std::list<Echo> echoes;
   void requested(ConnectionRequest& request) override {
-    auto& echo = echoes.emplace_back(false);
-    if (auto made = request.accept({}, echo)) echo.own(std::move(*made)); else echoes.pop_back();
+    auto& echo = others.emplace_back();
+    echo.serves = true;
+    if (auto made = request.accept({}, echo)) echo.own(std::move(*made));
   }
+  std::list<Echo> others;
 };
 
 int main(int argc, char** argv) {
-  if (argc < 2) return std::fprintf(stderr, "usage: %s server | client ADDRESS [COUNT]\n", argv[0]), 2;
+  if (argc < 2) return 2;
   std::setvbuf(stdout, nullptr, _IOLBF, 0);
-  const bool serves = std::string(argv[1]) == "server";
-  Server server;
   auto loop = *Loop::create();
+  Echo all;
   std::unique_ptr<Listener> listener;
-  if (serves) listener = *Listener::listen(*loop, *SocketAddress::parse("0.0.0.0", 7474), server, AddressPolicy::MayCome);
-  for (int left = serves ? 0 : argc > 3 ? std::atoi(argv[3]) : 1; left > 0; --left) {
-    auto& echo = server.echoes.emplace_back(true);
+  if (argc == 2)
+    listener = *Listener::listen(*loop, *SocketAddress::parse("0.0.0.0", 7474), all, AddressPolicy::MayCome);
+  for (int left = argc > 3 ? std::atoi(argv[3]) : argc - 2; left > 0; --left) {
+    auto& echo = all.others.emplace_back();
     echo.own(*Connection::connect(*loop, *SocketAddress::parse(argv[2], 7474), {}, echo));
   }
-  for (unsigned tick = 0;; ++tick) {
+  for (;;) {
     pollfd ready{loop->fd(), POLLIN, 0};
     for (int passes = 0; passes < 50 && poll(&ready, 1, 20) > 0; ++passes) loop->dispatch();
-    unsigned long echoed = 0, up = 0;
-    for (auto& echo : server.echoes) {
-      const bool is_up = echo.connection->state() == ConnectionState::Up;
-      if (echo.starts && is_up && !echo.waiting) echo.send(0);
-      echoed += echo.echoed, up += is_up;
-    }
-    if (tick % 64 == 0) std::printf("up %lu of %zu, echoed %lu\n", up, server.echoes.size(), echoed);
+    for (auto& echo : all.others)
+      if (!echo.serves && !echo.waiting && echo.connection->state() == ConnectionState::Up) echo.send();
   }
 }

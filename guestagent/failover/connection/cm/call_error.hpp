@@ -10,11 +10,11 @@
 namespace rdmove::failover::conn {
 
 inline tl::unexpected<Error> call_failed(const char* call, int error) {
-  const auto code = error == ENODEV || error == ENXIO                    ? ErrorCode::NoDevice
-                    : error == EADDRNOTAVAIL || error == ENETUNREACH     ? ErrorCode::AddressNotAvailable
-                    : error == EINVAL || error == E2BIG                  ? ErrorCode::InvalidArgument
-                    : error == EADDRINUSE                                ? ErrorCode::Exists
-                                                                         : ErrorCode::System;
+  const auto code = error == ENODEV || error == ENXIO                ? ErrorCode::NoDevice
+                    : error == EADDRNOTAVAIL || error == ENETUNREACH ? ErrorCode::AddressNotAvailable
+                    : error == EINVAL || error == E2BIG              ? ErrorCode::InvalidArgument
+                    : error == EADDRINUSE                            ? ErrorCode::Exists
+                                                                     : ErrorCode::System;
   return fail(code, std::string(call) + ": " + std::strerror(error));
 }
 

@@ -20,7 +20,8 @@ EndpointNumber number_in(const void* context) {
 Result<std::shared_ptr<Device>> CmDevice::open(ibv_context* context) {
   if (!context) return fail(ErrorCode::NoDevice, "the address is on no RDMA device");
   std::shared_ptr<CmDevice> device(new CmDevice(context));
-  if (!(device->channel_ = ibv_create_comp_channel(context))) return call_failed("ibv_create_comp_channel", errno);
+  if (!(device->channel_ = ibv_create_comp_channel(context)))
+    return call_failed("ibv_create_comp_channel", errno);
   if (!(device->domain_ = ibv_alloc_pd(context))) return call_failed("ibv_alloc_pd", errno);
   set_non_blocking(device->channel_->fd);
   set_non_blocking(context->async_fd);

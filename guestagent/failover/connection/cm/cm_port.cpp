@@ -39,7 +39,8 @@ CmEventKind kind_of(rdma_cm_event_type type) {
 }
 
 bool has_private_data(CmEventKind kind) {
-  return kind == CmEventKind::ConnectRequest || kind == CmEventKind::Established || kind == CmEventKind::Rejected;
+  return kind == CmEventKind::ConnectRequest || kind == CmEventKind::Established ||
+         kind == CmEventKind::Rejected;
 }
 
 }  // namespace
@@ -96,9 +97,9 @@ Result<std::shared_ptr<Device>> CmPort::open_device(const Endpoint& on_it) {
   return CmDevice::open(static_cast<const CmEndpoint&>(on_it).context());
 }
 
-// On the thread that takes events, where librdmacm looks for new devices by itself: Debian's rdma-core 44 sorts them by their
-// addresses as int. Those of two threads' heaps are far enough apart to be sorted wrongly; it then drops devices that are
-// there, and when none is left, deadlocks at the next rdma_create_id.
+// On the thread that takes events, where librdmacm looks for new devices by itself: Debian's rdma-core 44
+// sorts them by their addresses as int. Those of two threads' heaps are far enough apart to be sorted
+// wrongly; it then drops devices that are there, and when none is left, deadlocks at the next rdma_create_id.
 bool CmPort::look_at_devices() {
   int count = 0;
   ibv_context** const devices = rdma_get_devices(&count);
@@ -106,8 +107,9 @@ bool CmPort::look_at_devices() {
   return devices != nullptr;
 }
 
-// With no other device librdmacm returns before it closes anything, and the kernel's device waits for us ("waiting for eth1 to
-// become free"). Its files are replaced under it then; it closes the replacements when it finds another device.
+// With no other device librdmacm returns before it closes anything, and the kernel's device waits for us
+// ("waiting for eth1 to become free"). Its files are replaced under it then; it closes the replacements when
+// it finds another device.
 void CmPort::let_go_of(DeviceNumber device) {
   if (look_at_devices()) return;
   const auto* context = reinterpret_cast<const ibv_context*>(static_cast<std::uintptr_t>(device));

@@ -46,7 +46,9 @@ class FakeAgent {
   void hang_up() {
     if (line_ >= 0) close(std::exchange(line_, -1));
   }
-  void say(const std::string& line) const { ASSERT_GT(write(line_, (line + "\n").data(), line.size() + 1), 0); }
+  void say(const std::string& line) const {
+    ASSERT_GT(write(line_, (line + "\n").data(), line.size() + 1), 0);
+  }
   [[nodiscard]] std::string hear() const {
     std::array<char, 4096> buffer{};
     const auto size = read(line_, buffer.data(), buffer.size());
@@ -77,7 +79,9 @@ class Line : public testing::Test, protected AgentListener {
     poller_.dispatch(0);
   }
 
-  void asked_to_quiesce(Milliseconds time) override { told_.push_back("quiesce " + std::to_string(time.count())); }
+  void asked_to_quiesce(Milliseconds time) override {
+    told_.push_back("quiesce " + std::to_string(time.count()));
+  }
   void device_unplugged() override { told_.emplace_back("unplugged"); }
   void device_is_back() override { told_.emplace_back("back"); }
   void agent_lost() override { told_.emplace_back("lost"); }

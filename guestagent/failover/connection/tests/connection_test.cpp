@@ -351,6 +351,37 @@ TEST_F(TwoMachines, many_come_back_at_once) {
   expect_order();
 }
 
+TEST_F(TwoMachines, both_ends_may_be_on_one_loop) {
+  auto& near = b->connect("10.0.0.2", 7000);
+  run(milliseconds(200));
+  EXPECT_EQ(near.ups, 1);
+  ASSERT_EQ(b->owners.size(), 2U);
+  EXPECT_EQ(b->owners.back()->ups, 1);
+  b->port.remove_device();
+  run(milliseconds(100));
+  b->port.add_device();
+  b->hub.way_appeared();
+  run(seconds(5));
+  EXPECT_EQ(near.connection->state(), ConnectionState::Up);
+  EXPECT_EQ(b->owners.back()->connection->state(), ConnectionState::Up);
+  expect_order();
+}
+
+TEST_F(TwoMachines, a_report_counts_what_is_up_and_what_came_back) {
+  bring_up();
+  (void)a->connect("10.0.0.9", 7000);
+  a->port.remove_device();
+  run(milliseconds(300));
+  a->port.add_device();
+  a->hub.way_appeared();
+  run(milliseconds(100));
+  const auto report = a->hub.report();
+  EXPECT_EQ(report.connections, 2U);
+  EXPECT_EQ(report.up, 1U);
+  EXPECT_EQ(report.failovers, 1U);
+  EXPECT_GE(report.longest_blackout, milliseconds(300));
+}
+
 TEST_F(TwoMachines, when_all_have_closed_only_listeners_and_canaries_are_left) {
   bring_up();
   a->owners.clear();

@@ -35,7 +35,9 @@ bool is_wildcard(const SocketAddress& address) {
 
 }  // namespace
 
-FakeDevice::FakeDevice(FakePort& port, DeviceNumber number) : port_(port), number_(number) { ++port_.live_devices; }
+FakeDevice::FakeDevice(FakePort& port, DeviceNumber number) : port_(port), number_(number) {
+  ++port_.live_devices;
+}
 
 FakeDevice::~FakeDevice() {
   --port_.live_devices;
@@ -47,10 +49,13 @@ FakeEndpoint* Fabric::find(EndpointNumber number) const {
   return place == endpoints.end() ? nullptr : place->second;
 }
 
-FakePort::FakePort(Fabric& the_fabric, const std::string& its_address) : fabric(the_fabric), address(its_address) {
+FakePort::FakePort(Fabric& the_fabric, const std::string& its_address)
+    : fabric(the_fabric), address(its_address) {
   fabric.machines[address] = this;
 }
-FakePort::~FakePort() { fabric.machines.erase(address); }
+FakePort::~FakePort() {
+  fabric.machines.erase(address);
+}
 
 Result<void> FakePort::open() {
   return has_device() ? Result<void>() : fail(ErrorCode::NoDevice, "no device");
@@ -99,7 +104,8 @@ void FakePort::remove_device() {
   const auto leaving = std::exchange(device, DeviceNumber::none);
   if (leaving == DeviceNumber::none) return;
   for (const auto& [number, endpoint] : fabric.endpoints)
-    if (&endpoint->port == this && endpoint->on == leaving) push(event_for(CmEventKind::DeviceRemoval, number));
+    if (&endpoint->port == this && endpoint->on == leaving)
+      push(event_for(CmEventKind::DeviceRemoval, number));
 }
 
 void FakePort::add_device() {
@@ -124,7 +130,8 @@ void FakePort::break_queue(bool as_async_event) {
 
 void FakePort::disconnect_some() {
   for (const auto& [number, endpoint] : fabric.endpoints)
-    if (&endpoint->port == this && endpoint->connected) return push(event_for(CmEventKind::Disconnected, number));
+    if (&endpoint->port == this && endpoint->connected)
+      return push(event_for(CmEventKind::Disconnected, number));
 }
 
 FakeEndpoint::~FakeEndpoint() {
@@ -136,8 +143,9 @@ FakeEndpoint::~FakeEndpoint() {
 }
 
 Result<void> FakeEndpoint::bind(const SocketAddress& address) {
-  local_ = address.port() == 0 ? address.with_port(static_cast<std::uint16_t>(10000 + ++port.fabric.last_number % 50000))
-                               : address;
+  local_ = address.port() == 0
+               ? address.with_port(static_cast<std::uint16_t>(10000 + ++port.fabric.last_number % 50000))
+               : address;
   if (is_wildcard(address)) return {};
   if (!port.has_device() || host(address) != port.address)
     return fail(ErrorCode::AddressNotAvailable, "the address is not here");
@@ -150,7 +158,8 @@ Result<void> FakeEndpoint::listen(int) {
   return {};
 }
 
-Result<void> FakeEndpoint::resolve_address(const std::optional<SocketAddress>& from, const SocketAddress& to, Milliseconds) {
+Result<void> FakeEndpoint::resolve_address(const std::optional<SocketAddress>& from, const SocketAddress& to,
+                                           Milliseconds) {
   if (!port.has_device()) return fail(ErrorCode::AddressNotAvailable, "no way");
   local_ = from.value_or(*SocketAddress::parse(port.address, 0));
   peer_ = to;
@@ -171,7 +180,8 @@ Result<void> FakeEndpoint::connect(const CallWords& words) {
   if (machine == port.fabric.machines.end() || !machine->second->has_device()) return {};  // lost on the way
   FakePort& there = *machine->second;
   for (const auto& [number, endpoint] : port.fabric.endpoints) {
-    if (&endpoint->port != &there || !endpoint->listening || endpoint->local_.port() != peer_.port()) continue;
+    if (&endpoint->port != &there || !endpoint->listening || endpoint->local_.port() != peer_.port())
+      continue;
     if (!is_wildcard(endpoint->local_) && !endpoint->is_on_live_device()) continue;
     auto incoming = std::make_unique<FakeEndpoint>(there, EndpointNumber{++port.fabric.last_number});
     incoming->on = there.device;
@@ -277,13 +287,15 @@ Result<void> FakeEndpoint::post_receive(ibv_recv_wr& first) {
 }
 
 void ManualReaper::destroy(std::unique_ptr<Endpoint> endpoint, Done done) {
-  work_.emplace_back([held = std::make_shared<std::unique_ptr<Endpoint>>(std::move(endpoint)), done = std::move(done)] {
-    held->reset();
-    if (done) done();
-  });
+  work_.emplace_back(
+      [held = std::make_shared<std::unique_ptr<Endpoint>>(std::move(endpoint)), done = std::move(done)] {
+        held->reset();
+        if (done) done();
+      });
 }
 
-void ManualReaper::close(std::shared_ptr<Device> device, std::vector<std::unique_ptr<Endpoint>> pins, Done done) {
+void ManualReaper::close(std::shared_ptr<Device> device, std::vector<std::unique_ptr<Endpoint>> pins,
+                         Done done) {
   work_.emplace_back([device = std::make_shared<std::shared_ptr<Device>>(std::move(device)),
                       pins = std::make_shared<std::vector<std::unique_ptr<Endpoint>>>(std::move(pins)),
                       done = std::move(done)] {

@@ -1,5 +1,6 @@
-// Machines with RDMA devices that come and go, connected by a fabric; all of it by hand. What the real ones would punish is
-// counted here as a fault: a new queue pair while an old one could still write, a device closed under its endpoints.
+// Machines with RDMA devices that come and go, connected by a fabric; all of it by hand. What the real ones
+// would punish is counted here as a fault: a new queue pair while an old one could still write, a device
+// closed under its endpoints.
 #pragma once
 
 #include <sys/eventfd.h>
@@ -63,7 +64,9 @@ class FakeDevice : public Device {
   [[nodiscard]] int completion_fd() const override { return completion_file_.fd; }
   [[nodiscard]] int async_fd() const override { return async_file_.fd; }
   [[nodiscard]] ibv_pd* protection_domain() const override { return nullptr; }
-  std::optional<EndpointNumber> take_completion_event() override { return take(completions_, completion_file_); }
+  std::optional<EndpointNumber> take_completion_event() override {
+    return take(completions_, completion_file_);
+  }
   std::optional<AsyncEvent> take_async_event() override { return take(async_events_, async_file_); }
   void complete(EndpointNumber number) { add(completions_, completion_file_, number); }
   void raise(const AsyncEvent& event) { add(async_events_, async_file_, event); }
@@ -100,8 +103,8 @@ struct Fabric {
   std::map<EndpointNumber, FakeEndpoint*> endpoints;
   std::vector<std::string> faults;
   std::uint64_t last_number = 0;
-  int lose_requests = 0;   ///< so many connect requests get lost
-  int lose_answers = 0;    ///< and so many answers
+  int lose_requests = 0;  ///< so many connect requests get lost
+  int lose_answers = 0;   ///< and so many answers
   [[nodiscard]] FakeEndpoint* find(EndpointNumber number) const;
 };
 
@@ -124,9 +127,9 @@ class FakePort : public RdmaPort {
   void forget(EndpointNumber number);
   void remove_device();
   void add_device();
-  void fail_device();       ///< IBV_EVENT_DEVICE_FATAL
-  void break_queue(bool);   ///< some connected queue pair: a flush error, or QP_FATAL
-  void disconnect_some();   ///< DISCONNECTED out of the blue
+  void fail_device();      ///< IBV_EVENT_DEVICE_FATAL
+  void break_queue(bool);  ///< some connected queue pair: a flush error, or QP_FATAL
+  void disconnect_some();  ///< DISCONNECTED out of the blue
   [[nodiscard]] bool has_device() const { return device != DeviceNumber::none; }
 
   Fabric& fabric;
@@ -156,7 +159,8 @@ class FakeEndpoint : public Endpoint {
   [[nodiscard]] SocketAddress peer() const override { return peer_; }
   Result<void> bind(const SocketAddress& address) override;
   Result<void> listen(int backlog) override;
-  Result<void> resolve_address(const std::optional<SocketAddress>& from, const SocketAddress& to, Milliseconds) override;
+  Result<void> resolve_address(const std::optional<SocketAddress>& from, const SocketAddress& to,
+                               Milliseconds) override;
   Result<void> resolve_route(Milliseconds) override;
   Result<void> connect(const CallWords& words) override;
   Result<void> accept(const CallWords& words) override;

@@ -100,7 +100,8 @@ TEST(Loop, works_without_any_rdma_device_and_says_so_to_a_listener) {
   const auto address = *SocketAddress::parse("192.0.2.1", 7000);  // on no machine
   const auto strict = Listener::listen(*loop, address, nobody);
   ASSERT_FALSE(strict);
-  EXPECT_TRUE(strict.error().code == ErrorCode::NoDevice || strict.error().code == ErrorCode::AddressNotAvailable);
+  EXPECT_TRUE(strict.error().code == ErrorCode::NoDevice ||
+              strict.error().code == ErrorCode::AddressNotAvailable);
   const auto patient = Listener::listen(*loop, address, nobody, AddressPolicy::MayCome);
   ASSERT_TRUE(patient);
   EXPECT_FALSE((*patient)->is_listening());

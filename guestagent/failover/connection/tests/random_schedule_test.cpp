@@ -1,5 +1,5 @@
-// Whatever befalls two connected machines, in any order and twice: owners are told in a legal order, and once the world
-// is whole again, they are connected again.
+// Whatever befalls two connected machines, in any order and twice: owners are told in a legal order, and once
+// the world is whole again, they are connected again.
 #include <rapidcheck.h>
 
 #include "guestagent/failover/connection/tests/connection_fixture.hpp"
@@ -49,28 +49,47 @@ class Trial {
     Machine& machine = blow.on_a ? *world.a : *world.b;
     auto& round = blow.on_a ? round_a : round_b;
     switch (blow.fate) {
-      case Fate::RemoveDevice: return machine.port.remove_device();
-      case Fate::AddDevice: return machine.port.add_device();
-      case Fate::FailDevice: return machine.port.fail_device();
-      case Fate::BreakQueue: return machine.port.break_queue(false);
-      case Fate::FailQueue: return machine.port.break_queue(true);
-      case Fate::Disconnect: return machine.port.disconnect_some();
-      case Fate::LoseRequest: world.fabric.lose_requests = 1; return;
-      case Fate::LoseAnswer: world.fabric.lose_answers = 1; return;
-      case Fate::Restart: return machine.owners.at(blow.number % machine.owners.size())->connection->restart();
-      case Fate::Send: machine.owners.at(blow.number % machine.owners.size())->send(); return;
+      case Fate::RemoveDevice:
+        return machine.port.remove_device();
+      case Fate::AddDevice:
+        return machine.port.add_device();
+      case Fate::FailDevice:
+        return machine.port.fail_device();
+      case Fate::BreakQueue:
+        return machine.port.break_queue(false);
+      case Fate::FailQueue:
+        return machine.port.break_queue(true);
+      case Fate::Disconnect:
+        return machine.port.disconnect_some();
+      case Fate::LoseRequest:
+        world.fabric.lose_requests = 1;
+        return;
+      case Fate::LoseAnswer:
+        world.fabric.lose_answers = 1;
+        return;
+      case Fate::Restart:
+        return machine.owners.at(blow.number % machine.owners.size())->connection->restart();
+      case Fate::Send:
+        machine.owners.at(blow.number % machine.owners.size())->send();
+        return;
       case Fate::Hold:
         round = std::make_unique<QuiesceRound>(machine.hub, seconds(2), [] {});
         return round->start();
       case Fate::Unhold:
         round.reset();
         return machine.hub.unhold();
-      case Fate::WayAppears: return machine.hub.way_appeared();
-      case Fate::Dispatch: return machine.dispatch();
-      case Fate::Bury: return machine.reaper.run_one(blow.number);
-      case Fate::Wait: return world.run(milliseconds(blow.number % 300));
-      case Fate::WaitLong: return world.run(milliseconds(blow.number % 5000), milliseconds(100));
-      case Fate::count: return;
+      case Fate::WayAppears:
+        return machine.hub.way_appeared();
+      case Fate::Dispatch:
+        return machine.dispatch();
+      case Fate::Bury:
+        return machine.reaper.run_one(blow.number);
+      case Fate::Wait:
+        return world.run(milliseconds(blow.number % 300));
+      case Fate::WaitLong:
+        return world.run(milliseconds(blow.number % 5000), milliseconds(100));
+      case Fate::count:
+        return;
     }
   }
 

@@ -9,7 +9,9 @@ namespace rdmove::failover::conn {
 namespace {
 
 constexpr Time start{std::chrono::hours(1)};
-Time after(int ms) { return start + Milliseconds(ms); }
+Time after(int ms) {
+  return start + Milliseconds(ms);
+}
 
 TEST(TimerQueue, runs_in_order_of_time_what_is_due) {
   TimerQueue timers;

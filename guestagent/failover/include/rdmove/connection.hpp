@@ -110,7 +110,8 @@ class ConnectionHandler {
  public:
   virtual ~ConnectionHandler() = default;
 
-  /// A queue pair was made (INIT) and nothing can arrive on it yet: post receives here.
+  /// A queue pair was made (INIT) and nothing can arrive on it yet: post receives here. If that attempt fails, the
+  /// next word is opened() again, of another queue pair: down() comes only after up().
   virtual void opened(Connection&) {}
   /// Connected: sends may be posted.
   virtual void up(Connection&) = 0;
@@ -120,7 +121,7 @@ class ConnectionHandler {
   /// The queue pair is about to be destroyed; no completion comes any more. What was posted and has not
   /// completed is of unknown fate.
   virtual void down(Connection&, DownReason) = 0;
-  /// For good. Last call.
+  /// For good. Last call. After close() it comes with no down() before it.
   virtual void gone(Connection&, const Gone&) = 0;
   /// A work request of the owner's has completed with success. (One that fails takes the connection down.)
   virtual void completed(Connection&, const ibv_wc&) = 0;
