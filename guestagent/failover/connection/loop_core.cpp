@@ -130,6 +130,7 @@ void LoopCore::take_alarm() {
   std::uint64_t count = 0;
   [[maybe_unused]] const auto size = read(alarm_, &count, sizeof count);
   alarm_at_.reset();
+  hub_->take_events();  // what has arrived is not late
   timers_.run_due(clock_.now());
 }
 

@@ -12,6 +12,9 @@ constexpr Milliseconds first_backoff{20};
 constexpr Milliseconds least_attempt{1'000};
 constexpr Milliseconds attempt_spread{1'000};
 constexpr Milliseconds per_call_in_flight{10};  // measured on an emulated machine: docs/reconnect-protocol.md
+// Long: the caller that has given up calls again, and that replaces this; while one that is taken down too
+// early, because a crowd of calls keeps us from reading that it is established, has to be made anew.
+constexpr Milliseconds answer_time{10'000};
 constexpr Milliseconds process_is_gone{10'000};
 constexpr Milliseconds nobody_listens{1'000};
 constexpr unsigned stale_at_once = 3;
@@ -136,7 +139,7 @@ void RecallPolicy::call_accepted(Time now, std::uint32_t epoch) {
   seen_epoch_ = epoch;
   if (phase_ == Phase::Resting) give_up_at_ = now + settings_.give_up_after;
   phase_ = Phase::Answering;
-  attempt_ends_ = now + least_attempt + attempt_spread;
+  attempt_ends_ = now + answer_time;
 }
 
 Target RecallPolicy::target() {
