@@ -29,7 +29,8 @@ struct ReaperThread::State : std::enable_shared_from_this<ReaperThread::State> {
   std::deque<Burial> burials;                // for the helpers
   std::deque<std::function<void()>> chores;  // for the one thread
   unsigned helpers = 0;
-  unsigned busy = 0;  // threads at work
+  unsigned threads = 0;  // that have not ended
+  unsigned busy = 0;     // threads at work
   std::uint64_t buried = 0;
   bool started = false;
   bool ended = false;
@@ -39,15 +40,25 @@ struct ReaperThread::State : std::enable_shared_from_this<ReaperThread::State> {
     if (post && done) post(std::move(done));
   }
 
-  // Called with the mutex held.
+  // Called with the mutex held, as all of these.
+  void add_thread(void (State::*body)()) {
+    ++threads;
+    std::thread([self = shared_from_this(), body] {
+      (self.get()->*body)();
+      const std::lock_guard lock(self->mutex);
+      --self->threads;
+      self->idle.notify_all();
+    }).detach();
+  }
+
   void add_helper() {
     ++helpers;
-    std::thread([self = shared_from_this()] { self->help(); }).detach();
+    add_thread(&State::help);
   }
 
   void start() {
     if (std::exchange(started, true)) return;
-    std::thread([self = shared_from_this()] { self->supervise(); }).detach();
+    add_thread(&State::supervise);
     add_helper();
   }
 
@@ -116,6 +127,11 @@ ReaperThread::~ReaperThread() {
   state_->idle.wait_for(lock, farewell, [this] { return state_->is_idle(); });
   state_->ended = true;
   state_->changed.notify_all();
+  if (!state_->idle.wait_for(lock, farewell, [this] { return state_->threads == 0 || !state_->is_idle(); }))
+    return;
+  if (state_->threads != 0) return;
+  const auto port = std::move(state_->port);  // here, and not on whatever thread is the last
+  lock.unlock();
 }
 
 void ReaperThread::destroy(std::unique_ptr<Endpoint> endpoint, Done done) {
