@@ -32,7 +32,7 @@ failover::Result<failover::SocketAddress> resolve(const std::string& host, std::
 
 }  // namespace
 
-failover::Result<void> Client::start(failover::Loop& loop, std::uint64_t seed) {
+failover::Result<void> Client::start(std::uint64_t seed) {
   const auto peer = resolve(options_.host, options_.port);
   if (!peer) return tl::unexpected(peer.error());
   std::optional<failover::SocketAddress> local;
@@ -46,7 +46,7 @@ failover::Result<void> Client::start(failover::Loop& loop, std::uint64_t seed) {
   for (std::uint32_t i = 0; i < options_.connections; ++i) {
     auto end = std::make_unique<ClientEnd>(
         i + 1, [this](const std::string& line) { say(options_, line); }, Stream{seed + i}, options_.size);
-    auto channel = failover::Channel::connect(loop, *peer, channel_with, *end, local);
+    auto channel = failover::Channel::connect(loop_, *peer, channel_with, *end, local);
     if (!channel) return tl::unexpected(channel.error());
     end->own(std::move(*channel));
     senders_.push_back({std::move(end), {}});
@@ -70,7 +70,19 @@ void Client::send_due(Sender& sender, Clock::time_point now) {
   if (sender.due <= now) sender.due = now + pause;
 }
 
+/// The device is there again, and now an answer has come on each connection since.
+void Client::look_for_return(Clock::time_point now) {
+  if (loop_.came_back() == returned_) return;
+  const bool is_dark = std::any_of(senders_.begin(), senders_.end(), [](const Sender& sender) {
+    return !sender.end->is_gone() && sender.end->tally().is_dark();
+  });
+  if (is_dark) return;
+  returned_ = loop_.came_back();
+  return_ = std::chrono::duration_cast<std::chrono::microseconds>(now - returned_);
+}
+
 Clock::time_point Client::tick(Clock::time_point now) {
+  look_for_return(now);
   if (!answers_until_) {
     bool is_all_done = true;
     auto due = now + kLook;
@@ -117,6 +129,7 @@ std::vector<ConnectionReport> Client::report() const {
 Totals Client::totals() const {
   Totals totals;
   for (const auto& connection : report()) totals.add(connection);
+  totals.last_return = return_;
   return totals;
 }
 

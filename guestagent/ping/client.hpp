@@ -12,8 +12,8 @@ namespace rdmove::ping {
 
 class Client final : public Role {
  public:
-  explicit Client(const Options& options) : options_(options) {}
-  failover::Result<void> start(failover::Loop& loop, std::uint64_t seed);
+  Client(failover::Loop& loop, const Options& options) : loop_(loop), options_(options) {}
+  failover::Result<void> start(std::uint64_t seed);
 
   [[nodiscard]] const char* name() const override { return "client"; }
   Clock::time_point tick(Clock::time_point now) override;
@@ -33,11 +33,15 @@ class Client final : public Role {
   [[nodiscard]] bool is_done(const Sender& sender) const {
     return options_.count && sender.end->sent() >= *options_.count;
   }
+  void look_for_return(Clock::time_point now);
   void stop_sending(Clock::time_point now);
   void finish(Clock::time_point now);
 
+  failover::Loop& loop_;
   const Options& options_;
   std::vector<Sender> senders_;
+  Clock::time_point returned_{};  // the last return of the device that is accounted for
+  std::chrono::microseconds return_{0};
   std::optional<Clock::time_point> end_at_;
   std::optional<Clock::time_point> answers_until_;   // nothing is sent any more
   std::optional<Clock::time_point> goodbyes_until_;  // all is answered, or is not waited for any more

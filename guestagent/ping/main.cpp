@@ -23,10 +23,10 @@ int run(const Options& options) {
   if (!loop) return failed(loop.error());
   Runner runner(**loop, options);
   Server server(options);
-  Client client(options);
+  Client client(**loop, options);
   std::random_device random;
   const std::uint64_t seed = std::uint64_t{random()} << 32U | random();
-  const auto started = options.is_server ? server.start(**loop) : client.start(**loop, seed);
+  const auto started = options.is_server ? server.start(**loop) : client.start(seed);
   if (!started) return failed(started.error());
   Role& role = options.is_server ? static_cast<Role&>(server) : client;
   if (!runner.run(role)) {

@@ -64,7 +64,8 @@ std::string to_json_lines(const Totals& totals, const char* role,
                         {"reordered", totals.reordered},
                         {"corrupted", totals.corrupted},
                         {"blackouts", totals.blackouts},
-                        {"longest_blackout_us", totals.longest.count()}};
+                        {"longest_blackout_us", totals.longest.count()},
+                        {"last_return_us", totals.last_return.count()}};
   std::string lines = all.dump() + "\n";
   for (const ConnectionReport& connection : connections) {
     const Tally& tally = *connection.tally;

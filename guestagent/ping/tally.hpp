@@ -26,6 +26,7 @@ class Tally {
   [[nodiscard]] std::uint64_t duplicated() const { return duplicated_; }
   [[nodiscard]] std::uint64_t reordered() const { return reordered_; }
   [[nodiscard]] std::uint64_t corrupted() const { return corrupted_; }
+  [[nodiscard]] bool is_dark() const { return dark_since_.has_value(); }
   [[nodiscard]] bool is_clean() const { return lost() + duplicated_ + reordered_ + corrupted_ == 0; }
   [[nodiscard]] std::uint64_t last() const { return last_; }
 

@@ -48,15 +48,6 @@ int occurrences(const std::string& text, const std::string& what) {
   return count;
 }
 
-/// The one device element with the moving alias, "" when there is none.
-std::string rdmaDevice(const std::string& xml) {
-  static const std::regex interface("<interface[^>]*>[\\s\\S]*?</interface>");
-  for (std::sregex_iterator it(xml.begin(), xml.end(), interface), end; it != end; ++it) {
-    if (it->str().find("name='ua-rdma0'") != std::string::npos) return it->str();
-  }
-  return "";
-}
-
 std::filesystem::path stateDir(const std::string& host) {
   return std::filesystem::path("/run/rdmove-lab") / getenv("RDMOVE_LAB") / "host" / host / "var/lib/rdmove";
 }
@@ -76,7 +67,7 @@ std::string leftInJournal(const std::string& host, const std::string& vm) {
 void Lab::SetUpTestSuite() {
   setenv("RDMOVE_LAB", "check", 0);
   setenv("RDMOVE_BUILD", RDMOVE_BUILD_DIR, 0);
-  const Outcome up = lab({"up"}, seconds(180));
+  const Outcome up = lab({"up"}, seconds(400));
   ASSERT_EQ(up.status, 0) << up.output;
 }
 
@@ -153,6 +144,14 @@ std::string Lab::xml(const std::string& host, const std::string& vm, bool inacti
   std::vector<std::string> words = {"dumpxml", vm};
   if (inactive) words.emplace_back("--inactive");
   return virsh(host, words).output;
+}
+
+std::string Lab::rdmaDevice(const std::string& xml) {
+  static const std::regex interface("<interface[^>]*>[\\s\\S]*?</interface>");
+  for (std::sregex_iterator it(xml.begin(), xml.end(), interface), end; it != end; ++it) {
+    if (it->str().find("name='ua-rdma0'") != std::string::npos) return it->str();
+  }
+  return "";
 }
 
 nlohmann::json Lab::beat(const std::string& vm) {

@@ -41,6 +41,7 @@ class Lab : public ::testing::Test {
   static bool transferring();  ///< libvirt itself says that vm1's transfer from hosta runs
   static nlohmann::json beat(const std::string& vm);  ///< rdma-beat's own status in that guest
   static std::string xml(const std::string& host, const std::string& vm, bool inactive = false);
+  static std::string rdmaDevice(const std::string& xml);  ///< the element with the moving alias; "": none
 
   /// True within `limit`; looks every 100 ms, since what it asks has no event that reaches a test.
   static bool within(seconds limit, const std::function<bool()>& what);

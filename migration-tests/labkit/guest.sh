@@ -4,7 +4,7 @@
 
 guest_answers() { in_outer timeout 3 bash "$kit/guest-call" "$(vm_address "$1" 88)" ping >/dev/null 2>&1; }
 
-await_guest() { wait_for "${2:-60}" guest_answers "$1" || die "Guest $1 does not come up; its console: lab console $1"; }
+await_guest() { wait_for "${2:-150}" guest_answers "$1" || die "Guest $1 does not come up; its console: lab console $1"; }
 
 lab_guest() {
   local vm=${1:?vm} limit=60 stdin="" id address body rc=0 answer

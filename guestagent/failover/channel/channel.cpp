@@ -12,18 +12,6 @@ namespace rdmove::failover {
 
 using channel::OperationKind;
 
-namespace {
-
-// Until a ConnectionRequest says which loop it is of: all that it holds is a reference to its Answer.
-conn::TimerQueue& timers_of(const ConnectionRequest& request) {
-  static_assert(sizeof request == sizeof(ConnectionRequest::Answer*));
-  ConnectionRequest::Answer* answer = nullptr;
-  std::memcpy(&answer, &request, sizeof answer);
-  return answer->hub.timers();
-}
-
-}  // namespace
-
 Channel::Channel(std::shared_ptr<ChannelCore> core) : core_(std::move(core)) {
   core_->attach(*this);
 }
@@ -49,7 +37,7 @@ Result<std::unique_ptr<Channel>> Channel::accept(ConnectionRequest& request, con
                                                  ChannelHandler& handler) {
   const auto session = ChannelCore::check(options);
   if (!session) return tl::unexpected(session.error());
-  const auto core = std::make_shared<ChannelCore>(timers_of(request), *session, handler);
+  const auto core = std::make_shared<ChannelCore>(request.answer().hub.timers(), *session, handler);
   auto connection = request.accept(ChannelCore::connection_options(options, *session), *core);
   if (!connection) return tl::unexpected(connection.error());
   core->own(std::move(*connection));

@@ -109,6 +109,12 @@ void ChannelCore::ready() {
   handler_.up(*handle_);
 }
 
+void ChannelCore::acknowledged(std::uint64_t number) {
+  if (const auto resent = session_.stream().resent(); resent != resent_told_ && active_ != nullptr)
+    active_->count_resent(resent - std::exchange(resent_told_, resent));
+  handler_.acknowledged(*handle_, number);
+}
+
 void ChannelCore::completed(Connection&, const ibv_wc& completion) {
   const auto self = shared_from_this();
   channel::VerbsLink::completed(completion, session_);

@@ -47,7 +47,7 @@ class ChannelCore final : public std::enable_shared_from_this<ChannelCore>,
   // SessionObserver
   void ready() override;
   void received(std::span<const std::byte> message) override { handler_.received(*handle_, message); }
-  void acknowledged(std::uint64_t number) override { handler_.acknowledged(*handle_, number); }
+  void acknowledged(std::uint64_t number) override;
   void writable() override { handler_.writable(*handle_); }
   void regions_changed() override { handler_.regions_changed(*handle_); }
   void drained() override;
@@ -78,6 +78,7 @@ class ChannelCore final : public std::enable_shared_from_this<ChannelCore>,
   channel::Session session_;
   conn::Timer timer_;
   bool is_registered_ = false;
+  std::uint64_t resent_told_ = 0;
   bool is_up_ = false;
   bool is_saying_goodbye_ = false;
   bool has_ended_ = false;

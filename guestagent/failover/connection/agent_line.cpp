@@ -90,7 +90,8 @@ void AgentLine::take(std::string_view line) {
     asked_.reset();
     return listener_.device_is_back();
   }
-  if (std::holds_alternative<protocol::Response>(*envelope)) registered_ = true;
+  if (std::holds_alternative<protocol::Response>(*envelope) && !std::exchange(registered_, true))
+    listener_.agent_found();
 }
 
 void AgentLine::released() {

@@ -21,6 +21,7 @@ class AgentListener {
   virtual void device_unplugged() = 0;
   virtual void device_is_back() = 0;  ///< or the move was called off
   virtual void agent_lost() = 0;      ///< nobody will say that the device is back
+  virtual void agent_found() {}       ///< we are registered
 };
 
 class AgentLine {

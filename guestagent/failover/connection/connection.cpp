@@ -90,4 +90,8 @@ void Connection::close() {
   core_->close();
 }
 
+void Connection::count_resent(std::uint64_t messages) {
+  core_->count_resent(messages);
+}
+
 }  // namespace rdmove::failover

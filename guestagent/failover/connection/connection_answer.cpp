@@ -124,6 +124,7 @@ void ConnectionCore::established() {
     ++failovers_;
     last_blackout_ = std::chrono::duration_cast<conn::Milliseconds>(hub_->now() - down_since_);
   }
+  hub_->changed();
   last_completion_ = hub_->now();
   keep_alive();
   const auto number = endpoint_->number();

@@ -98,6 +98,7 @@ void ConnectionCore::lose(DownReason reason) {
   if (state_ != ConnectionState::Up) return;  // closed meanwhile
   loss_after_handing_.reset();
   state_ = ConnectionState::Down;
+  hub_->changed();
   quiescing_ = quiesced_ = false;
   down_since_ = hub_->now();
   retire_endpoint();
@@ -111,6 +112,11 @@ void ConnectionCore::lose(DownReason reason) {
   if (state_ == ConnectionState::Gone) return;
   if (progress_) progress_();
   drive();
+}
+
+void ConnectionCore::count_resent(std::uint64_t messages) {
+  resent_ += messages;
+  hub_->changed();
 }
 
 void ConnectionCore::end(GoneReason reason, std::string message) {

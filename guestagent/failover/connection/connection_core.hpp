@@ -55,7 +55,7 @@ class ConnectionCore : public std::enable_shared_from_this<ConnectionCore>, publ
   [[nodiscard]] std::span<const std::byte> peer_private_data() const { return peer_.application; }
   [[nodiscard]] std::chrono::milliseconds last_blackout() const { return last_blackout_; }
   [[nodiscard]] std::uint64_t failovers() const { return failovers_; }
-  void count_resent(std::uint64_t messages) { resent_ += messages; }  ///< by a channel
+  void count_resent(std::uint64_t messages);  ///< by a channel
   [[nodiscard]] std::uint64_t resent() const { return resent_; }
   [[nodiscard]] ibv_qp* queue_pair() const { return endpoint_ ? endpoint_->queue_pair() : nullptr; }
   [[nodiscard]] ibv_pd* protection_domain() const;

@@ -46,17 +46,18 @@ Result<std::shared_ptr<Device>> DeviceTable::device_for(const Endpoint& endpoint
         poller_.add((*device)->completion_fd(), [this, number] { take_completions(number); });
     record->async_events = poller_.add((*device)->async_fd(), [this, number] { take_async_events(number); });
   }
-  const auto address = endpoint.local().with_port(0);
-  auto& canary = record->canaries[address.text()];
-  if (!canary) {
-    canary = std::make_unique<Canary>(*this, number);
-    auto made = hub_.make_endpoint(*canary);
-    if (made && (*made)->bind(address) && (*made)->device() == number)
-      canary->endpoint = std::move(*made);
-    else if (made)
-      hub_.retire(std::move(*made));
-  }
+  set_canary(*record, number, endpoint.local().with_port(0));
   return record->device;
+}
+
+void DeviceTable::set_canary(Record& record, DeviceNumber number, const SocketAddress& address) {
+  if (record.canaries.contains(address.text())) return;
+  auto canary = std::make_unique<Canary>(*this, number);
+  auto made = hub_.make_endpoint(*canary);
+  if (!made) return;
+  if (!(*made)->bind(address) || (*made)->device() != number) return hub_.retire(std::move(*made));
+  canary->endpoint = std::move(*made);
+  record.canaries.emplace(address.text(), std::move(canary));
 }
 
 void DeviceTable::came(DeviceNumber device, EndpointNumber endpoint) {
@@ -84,20 +85,26 @@ void DeviceTable::close_if_unused(DeviceNumber number) {
   const auto place = records_.find(number);
   if (place == records_.end()) return;
   Record& record = *place->second;
-  if (!record.residents.empty() || !(record.has_left || (record.releasing && record.device))) return;
+  if (!record.residents.empty()) return;
+  // Without a canary nobody would tell that it leaves: a device that left just while a call came in.
+  const bool unwatched = record.canaries.empty();
+  if (!record.has_left && !(record.device && (record.releasing || unwatched))) return;
   poller_.remove(record.completions);  // before librdmacm closes what they watch
   poller_.remove(record.async_events);
   std::vector<std::unique_ptr<Endpoint>> pins;
   if (record.has_left) {
-    for (auto& [address, canary] : record.canaries)
-      if (canary->endpoint) pins.push_back(hub_.disown(std::move(canary->endpoint)));
+    for (auto& [address, canary] : record.canaries) pins.push_back(hub_.disown(std::move(canary->endpoint)));
   }
   ++closing_;
-  hub_.reaper().close(std::move(record.device), std::move(pins), [this, number, has_left = record.has_left] {
-    --closing_;
-    if (has_left) hub_.let_go_of(number);
-    check_released();
-  });
+  hub_.reaper().close(std::move(record.device), std::move(pins),
+                      [this, number, has_left = record.has_left, unwatched] {
+                        --closing_;
+                        if (has_left)
+                          hub_.let_go_of(number);
+                        else if (unwatched)
+                          hub_.let_go();
+                        check_released();
+                      });
   record.device.reset();
   if (record.has_left) records_.erase(place);
 }
@@ -124,8 +131,7 @@ void DeviceTable::end() {
     poller_.remove(record->completions);
     poller_.remove(record->async_events);
     std::vector<std::unique_ptr<Endpoint>> pins;
-    for (auto& [address, canary] : record->canaries)
-      if (canary->endpoint) pins.push_back(hub_.disown(std::move(canary->endpoint)));
+    for (auto& [address, canary] : record->canaries) pins.push_back(hub_.disown(std::move(canary->endpoint)));
     hub_.reaper().close(std::move(record->device), std::move(pins), {});
   }
 }

@@ -44,6 +44,7 @@ class DeviceTable {
  private:
   struct Record;
   class Canary;
+  void set_canary(Record& record, DeviceNumber number, const SocketAddress& address);
   void take_completions(DeviceNumber number);
   void take_async_events(DeviceNumber number);
   void close_if_unused(DeviceNumber number);

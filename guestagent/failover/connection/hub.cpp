@@ -89,6 +89,7 @@ void Hub::refuse(std::unique_ptr<Endpoint> incoming, RefusalCode why) {
 
 void Hub::add(ConnectionCore& connection) {
   connections_.emplace(connection.id(), &connection);
+  changed();
 }
 
 void Hub::remove(ConnectionCore& connection) {
@@ -96,7 +97,7 @@ void Hub::remove(ConnectionCore& connection) {
   for (auto place = first; place != last; ++place) {
     if (place->second != &connection) continue;
     connections_.erase(place);
-    return;
+    return changed();
   }
 }
 
@@ -169,6 +170,7 @@ void Hub::way_appeared() {
 
 void Hub::hold() {
   held_ = true;
+  changed();
   for_each([](ConnectionCore& connection) { connection.hold(); });
 }
 

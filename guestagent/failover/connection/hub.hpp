@@ -81,6 +81,11 @@ class Hub : public EndpointOwner {
   void add(ListenerCore& listener) { listeners_.insert(&listener); }
   void remove(ListenerCore& listener) { listeners_.erase(&listener); }
   [[nodiscard]] TrafficReport report() const;
+  void on_change(std::function<void()> tell) { on_change_ = std::move(tell); }
+  /// Something that report() says is another.
+  void changed() {
+    if (on_change_) on_change_();
+  }
   void for_each(const std::function<void(ConnectionCore&)>& visit);
   void listen_for_first_calls(EndpointNumber listener, FirstCallTaker& taker);
   void stop_first_calls(EndpointNumber listener) { takers_.erase(listener); }
@@ -114,6 +119,7 @@ class Hub : public EndpointOwner {
   std::unique_ptr<Endpoint> recall_listener_;
   std::uint16_t recall_port_ = 0;
   Poller::Watch watch_ = Poller::Watch::none;
+  std::function<void()> on_change_;
   bool held_ = false;
 };
 

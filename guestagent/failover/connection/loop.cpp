@@ -34,6 +34,9 @@ void Loop::post(std::function<void()> work) {
 void Loop::call(const std::function<void()>& work) {
   core_->call(work);
 }
+std::chrono::steady_clock::time_point Loop::came_back() const {
+  return core_->came_back();
+}
 bool Loop::in_loop() const {
   return core_->in_loop();
 }

@@ -11,12 +11,14 @@
 
 #include "guestagent/failover/connection/cm/cm_port.hpp"
 #include "guestagent/failover/connection/connection_core.hpp"
+#include "guestagent/protocol/application.hpp"
 
 namespace rdmove::failover {
 namespace {
 
 constexpr std::size_t name_limit = 128;  // docs/agent-protocol.md
 constexpr conn::Milliseconds let_go_after{300};
+constexpr conn::Milliseconds report_after{300};  // the agent takes a few a second
 
 std::string program_name(const std::string& wanted) {
   return (wanted.empty() ? std::string(program_invocation_short_name) : wanted).substr(0, name_limit);
@@ -28,6 +30,7 @@ LoopCore::LoopCore(const LoopOptions& options)
     : options_(options),
       timers_([this] { set_alarm(); }),
       let_go_timer_(timers_),
+      report_timer_(timers_),
       thread_id_(std::this_thread::get_id()) {}
 
 Result<void> LoopCore::open() {
@@ -37,7 +40,9 @@ Result<void> LoopCore::open() {
   mailbox_watch_ = poller_.add(mailbox_.fd(), [this] { mailbox_.run_all(); });
   alarm_watch_ = poller_.add(alarm_, [this] { take_alarm(); });
   address_watch_ = poller_.add(addresses_.fd(), [this] {
-    if (addresses_.address_appeared()) hub_->way_appeared();
+    if (!addresses_.address_appeared()) return;
+    if (!hub_->is_held()) came_back_ = clock_.now();
+    hub_->way_appeared();
   });
   port_ = std::make_shared<conn::CmPort>();
   reaper_ =
@@ -46,6 +51,7 @@ Result<void> LoopCore::open() {
                                      options_.backlog);
   agent_ = std::make_unique<conn::AgentLine>(options_.agent_socket, program_name(options_.name), poller_,
                                              timers_, clock_, *this);
+  hub_->on_change([this] { report_soon(); });
   agent_->start();
   return {};
 }
@@ -53,6 +59,8 @@ Result<void> LoopCore::open() {
 LoopCore::~LoopCore() {
   end_thread();
   let_go_timer_.cancel();
+  report_timer_.cancel();
+  if (hub_) hub_->on_change({});
   round_.reset();
   agent_.reset();
   if (hub_) hub_->end();
@@ -142,12 +150,36 @@ void LoopCore::asked_to_quiesce(conn::Milliseconds time) {
 // librdmacm has opened the agent's anchor while it looked: unless it looks again, it keeps that. The calls go
 // first.
 void LoopCore::device_is_back() {
+  came_back_ = clock_.now();
   end_round();
   let_go_timer_.set(clock_.now() + let_go_after, [this] { hub_->let_go(); });
 }
 
 void LoopCore::agent_lost() {
   end_round();
+}
+
+// A crowd that comes back is one report.
+void LoopCore::report_soon() {
+  if (report_is_due_ || !agent_ || !agent_->is_registered()) return;
+  report_is_due_ = true;
+  report_timer_.set(clock_.now() + report_after, [this] { report(); });
+}
+
+void LoopCore::report() {
+  using protocol::application::ReportedState;
+  report_is_due_ = false;
+  const auto now = hub_->report();
+  protocol::application::Report told;
+  told.connections = now.connections;
+  told.up = now.up;
+  told.state = now.connections == 0       ? ReportedState::Idle
+               : hub_->is_held()          ? ReportedState::Quiesced
+               : now.up < now.connections ? ReportedState::Reconnecting
+                                          : ReportedState::Up;
+  if (now.failovers > 0) told.last_blackout = now.longest_blackout;
+  told.resent = now.resent;
+  agent_->notify({std::string(protocol::application::Report::method), told.to_payload()});
 }
 
 void LoopCore::end_round() {

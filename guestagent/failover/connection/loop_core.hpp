@@ -40,6 +40,7 @@ class LoopCore : public conn::AgentListener {
   conn::Hub& hub() { return *hub_; }
   conn::TimerQueue& timers() { return timers_; }
   [[nodiscard]] const conn::Clock& clock() const { return clock_; }
+  [[nodiscard]] conn::Time came_back() const { return came_back_; }
   conn::AgentLine& agent() { return *agent_; }
 
  private:
@@ -47,6 +48,9 @@ class LoopCore : public conn::AgentListener {
   void device_unplugged() override {}
   void device_is_back() override;
   void agent_lost() override;
+  void agent_found() override { report_soon(); }
+  void report_soon();
+  void report();
   void end_round();
   void set_alarm();
   void take_alarm();
@@ -67,6 +71,9 @@ class LoopCore : public conn::AgentListener {
   conn::Poller::Watch alarm_watch_ = conn::Poller::Watch::none;
   conn::Poller::Watch address_watch_ = conn::Poller::Watch::none;
   conn::Timer let_go_timer_;
+  conn::Timer report_timer_;
+  bool report_is_due_ = false;
+  conn::Time came_back_{};
   int alarm_ = -1;  // a timerfd
   std::optional<conn::Time> alarm_at_;
   bool dispatching_ = false;

@@ -37,6 +37,14 @@ struct Blow {
   unsigned number;
 };
 
+std::ostream& operator<<(std::ostream& out, const Blow& blow) {
+  static constexpr const char* kNames[] = {
+      "RemoveDevice", "AddDevice",  "FailDevice", "BreakQueue", "FailQueue", "Disconnect",
+      "LoseRequest",  "LoseAnswer", "Restart",    "Send",       "Hold",      "Unhold",
+      "WayAppears",   "Dispatch",   "Bury",       "Wait",       "WaitLong"};
+  return out << kNames[static_cast<int>(blow.fate)] << (blow.on_a ? " a " : " b ") << blow.number;
+}
+
 class Trial {
  public:
   Trial() {
@@ -110,6 +118,19 @@ class Trial {
   std::unique_ptr<QuiesceRound> round_a;
   std::unique_ptr<QuiesceRound> round_b;
 };
+
+// Found by the schedules below: the call of the other one comes in on a device that leaves before it is
+// answered.
+TEST(RandomSchedule, a_device_that_leaves_while_a_call_comes_in_is_let_go_of) {
+  Trial trial;
+  for (const auto& blow :
+       {Blow{Fate::RemoveDevice, true, 0}, Blow{Fate::AddDevice, true, 0}, Blow{Fate::RemoveDevice, false, 0},
+        Blow{Fate::AddDevice, false, 0}, Blow{Fate::Dispatch, false, 0}, Blow{Fate::RemoveDevice, true, 0}})
+    trial.strike(blow);
+  trial.make_whole();
+  EXPECT_EQ(trial.world.a->port.live_devices, 1U);
+  EXPECT_EQ(trial.world.b->port.live_devices, 1U);
+}
 
 TEST(RandomSchedule, all_is_well_in_the_end) {
   EXPECT_TRUE(rc::check([] {

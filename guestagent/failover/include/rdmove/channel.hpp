@@ -21,10 +21,11 @@ namespace rdmove::failover {
 
 struct ChannelOptions {
   std::uint32_t message_limit = 4096;  ///< bytes that this side can receive in one message; at most 1 MiB
-  std::uint32_t send_limit = 0;        ///< bytes that it will send in one; 0: as message_limit. Memory is made for it
-  std::uint16_t send_slots = 64;       ///< messages that are kept until acknowledged
-  std::uint16_t receive_slots = 64;    ///< messages that can be on their way to us; at least 8
-  ConnectionOptions connection;        ///< its queues are set by the channel
+  std::uint32_t send_limit =
+      0;  ///< bytes that it will send in one; 0: as message_limit. Memory is made for it
+  std::uint16_t send_slots = 64;     ///< messages that are kept until acknowledged
+  std::uint16_t receive_slots = 64;  ///< messages that can be on their way to us; at least 8
+  ConnectionOptions connection;      ///< its queues are set by the channel
 };
 
 /// The messages of one direction by number (the first is 1). Empty ranges have last < first.
@@ -96,8 +97,8 @@ class Channel {
 
   /// Names: 1 to 32 bytes, unique on this side; at most 64 regions. Remote access shows it to the peer.
   Result<void> register_region(std::string_view name, void* address, std::size_t length, RegionAccess access);
-  /// WouldBlock while one-sided operations of this side use it. Of the peer's, those under way may break the link; they
-  /// fail with NoSuchRegion when it is back: agree with the peer first.
+  /// WouldBlock while one-sided operations of this side use it. Of the peer's, those under way may break the
+  /// link; they fail with NoSuchRegion when it is back: agree with the peer first.
   Result<void> withdraw_region(std::string_view name);
   /// A region of the peer's; its length, or nothing if it is not (or no longer) shown.
   [[nodiscard]] std::optional<std::size_t> peer_region(std::string_view name) const;

@@ -110,8 +110,8 @@ class ConnectionHandler {
  public:
   virtual ~ConnectionHandler() = default;
 
-  /// A queue pair was made (INIT) and nothing can arrive on it yet: post receives here. If that attempt fails, the
-  /// next word is opened() again, of another queue pair: down() comes only after up().
+  /// A queue pair was made (INIT) and nothing can arrive on it yet: post receives here. If that attempt
+  /// fails, the next word is opened() again, of another queue pair: down() comes only after up().
   virtual void opened(Connection&) {}
   /// Connected: sends may be posted.
   virtual void up(Connection&) = 0;
@@ -177,9 +177,11 @@ class Connection {
   void restart();   ///< take the queue pair down and connect again
   void close();     ///< for good; gone(Closed) comes before it returns unless it had come
 
+  /// For a layer above that sends messages again: counted in what the agent shows of this program.
+  void count_resent(std::uint64_t messages);
+
  private:
   friend class ConnectionCore;
-class ListenerCore;
   explicit Connection(std::shared_ptr<ConnectionCore> core);
   std::shared_ptr<ConnectionCore> core_;
 };
@@ -189,6 +191,7 @@ class ConnectionRequest {
  public:
   class Answer;  // the implementation
   explicit ConnectionRequest(Answer& answer) : answer_(answer) {}
+  [[nodiscard]] Answer& answer() { return answer_; }  ///< for the library's own layers
 
   [[nodiscard]] SocketAddress peer() const;
   [[nodiscard]] std::span<const std::byte> private_data() const;

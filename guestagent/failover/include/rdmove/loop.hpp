@@ -55,6 +55,9 @@ class Loop {
       const std::function<void()>& work);  ///< any thread: run it on the loop and wait; on the loop: at once
   [[nodiscard]] bool in_loop() const;
 
+  /// When the agent, or without one the kernel, last said that a device is there again. The epoch: never.
+  [[nodiscard]] std::chrono::steady_clock::time_point came_back() const;
+
   [[nodiscard]] LoopCore& core() { return *core_; }
 
  private:

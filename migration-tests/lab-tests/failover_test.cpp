@@ -1,0 +1,165 @@
+// Programs that link librdmove keep their connections over moves, and get each message once and in order.
+// Every stream is checked by content at both ends, by rdmove-ping itself.
+#include <cstdlib>
+
+#include "ping.hpp"
+
+namespace rdmove::lab {
+namespace {
+
+constexpr const char* kMover = "10.77.0.1";
+constexpr const char* kPeer = "10.77.0.100";
+
+class Failover : public Lab {
+ protected:
+  static std::string client(const std::string& server, int connections, int rate,
+                            const std::string& more = "") {
+    return server + " --port 7472 --connections " + std::to_string(connections) + " --rate " +
+           std::to_string(rate) + " --size 256 " + more;
+  }
+  static void move(const std::string& vm, const std::string& from, const std::string& to) {
+    const Outcome moved = rdmove(from, {"migrate", vm, to});
+    ASSERT_EQ(moved.status, 0) << moved.output;
+  }
+  /// How often vm1 goes there and back: three times, unless a longer run is asked for.
+  static int rounds(int otherwise) {
+    const char* asked = std::getenv("RDMOVE_ROUNDS");
+    return asked ? std::atoi(asked) : otherwise;
+  }
+};
+
+TEST_F(Failover, one_and_64_connections_in_both_directions_three_times_there_and_back) {
+  Ping at_peer("peer", "ping-server", "--server --port 7472");
+  Ping at_mover("vm1", "ping-server", "--server --port 7472");
+  Ping one("vm1", "ping-one", client(kPeer, 1, 100));
+  Ping many("vm1", "ping-many", client(kPeer, 64, 2));
+  Ping towards("peer", "ping-many", client(kMover, 64, 2));
+  expectFlows(one, 1);
+  expectFlows(many, 64);
+  expectFlows(towards, 64);
+  for (int round = 1; round <= rounds(3); ++round) {
+    SCOPED_TRACE("round " + std::to_string(round));
+    move("vm1", "hosta", "hostb");
+    expectFlows(one, 1);
+    move("vm1", "hostb", "hosta");
+    expectFlows(many, 64);
+    expectFlows(towards, 64);
+  }
+  EXPECT_GE(many.number("blackouts"), 64U * 2 * static_cast<unsigned>(rounds(3)));
+  expectClean(one);
+  expectClean(many);
+  expectClean(towards);
+  expectCleanServer(at_peer);
+  expectCleanServer(at_mover);
+}
+
+TEST_F(Failover, connections_256_in_both_directions) {
+  Ping at_peer("peer", "ping-server", "--server --port 7472");
+  Ping at_mover("vm1", "ping-server", "--server --port 7472");
+  Ping out("vm1", "ping-many", client(kPeer, 256, 1));
+  Ping in("peer", "ping-many", client(kMover, 256, 1));
+  expectFlows(out, 256, seconds(120));
+  expectFlows(in, 256, seconds(120));
+  for (int round = 1; round <= rounds(1); ++round) {
+    SCOPED_TRACE("round " + std::to_string(round));
+    for (const auto& [from, to] : {std::pair{"hosta", "hostb"}, std::pair{"hostb", "hosta"}}) {
+      move("vm1", from, to);
+      expectFlows(out, 256, seconds(120));
+      expectFlows(in, 256, seconds(120));
+    }
+  }
+  expectClean(out);
+  expectClean(in);
+  expectCleanServer(at_peer);
+  expectCleanServer(at_mover);
+}
+
+TEST_F(Failover, the_peer_moves_and_then_both_at_once) {
+  Ping server("peer", "ping-server", "--server --port 7472");
+  Ping one("vm1", "ping-one", client(kPeer, 16, 10));
+  expectFlows(one, 16);
+  move("peer", "hostb", "hosta");
+  expectFlows(one, 16);
+  expectWhole("peer", "hosta");
+  Running mover(rdmoveWords("hosta", {"migrate", "vm1", "hostb"}));
+  Running peer(rdmoveWords("hosta", {"migrate", "peer", "hostb"}));
+  const Outcome one_moved = mover.wait();
+  const Outcome other_moved = peer.wait();
+  EXPECT_EQ(one_moved.status, 0) << one_moved.output;
+  EXPECT_EQ(other_moved.status, 0) << other_moved.output;
+  expectFlows(one, 16);
+  expectClean(one);
+  expectCleanServer(server);
+  move("vm1", "hostb", "hosta");
+}
+
+TEST_F(Failover, the_device_vanishes_without_a_word) {
+  Ping server("peer", "ping-server", "--server --port 7472");
+  Ping one("vm1", "ping-one", client(kPeer, 4, 50));
+  expectFlows(one, 4);
+  const auto blackouts = one.number("blackouts");
+  // As somebody who knows nothing of rdmove would do it; in the guest nobody was asked.
+  const std::string nic = rdmaDevice(xml("hosta", "vm1"));
+  on("hosta", {"sh", "-c", "printf '%s' \"$0\" >/tmp/nic.xml", nic});
+  ASSERT_EQ(virsh("hosta", {"detach-device-alias", "vm1", "ua-rdma0", "--live"}).status, 0);
+  ASSERT_TRUE(within(seconds(60), [] { return rdmaDevice(xml("hosta", "vm1")).empty(); }))
+      << "somebody in the guest holds the device: "
+      << guest("vm1", "rdma link; ls -l /proc/*/fd | grep uverbs").output;
+  const Outcome attached = virsh("hosta", {"attach-device", "vm1", "/tmp/nic.xml", "--live"});
+  ASSERT_EQ(attached.status, 0) << attached.output;
+  // What an administrator's udev rule does.
+  ASSERT_TRUE(within(seconds(30), [] {
+    return guest("vm1",
+                 "name=$(cd /sys/class/net && grep -l 52:54:00:77:00:01 */address | cut -d/ -f1) && [ -n "
+                 "\"$name\" ] && "
+                 "ip link set \"$name\" up && ip addr replace 10.77.0.1/24 dev \"$name\" && "
+                 "rdma link add rxe0 type rxe netdev \"$name\"")
+               .status == 0;
+  }));
+  expectFlows(one, 4);
+  EXPECT_GE(one.number("blackouts"), blackouts + 4);
+  expectClean(one);
+  expectCleanServer(server);
+}
+
+TEST_F(Failover, a_peer_process_that_was_started_anew_ends_the_session) {
+  auto first = std::make_unique<Ping>("peer", "ping-server", "--server --port 7472");
+  Ping old("vm1", "ping-one", client(kPeer, 2, 50));
+  expectFlows(old, 2);
+  first->send_signal("KILL");
+  ASSERT_TRUE(within(seconds(20), [&] { return !first->runs(); }));
+  Ping second("peer", "ping-second", "--server --port 7472");
+  EXPECT_TRUE(within(seconds(40), [&] {
+    const auto all = old.connections();
+    return all.size() == 2 && all[0].value("state", "") == "gone" && all[1].value("state", "") == "gone";
+  })) << old.log();
+  for (const auto& one : old.connections())
+    EXPECT_NE(one.value("ended", "").find("restarted"), std::string::npos) << one.dump();
+  EXPECT_EQ(old.finish().status, 1);
+  Ping fresh("vm1", "ping-fresh", client(kPeer, 2, 50));
+  expectFlows(fresh, 2);
+  expectClean(fresh);
+  expectCleanServer(second);
+}
+
+TEST_F(Failover, a_registered_program_that_ignores_quiesce_is_named_and_the_others_go_on) {
+  Ping server("peer", "ping-server", "--server --port 7472");
+  Ping good("vm1", "ping-good", client(kPeer, 4, 20));
+  Ping deaf("vm1", "ping-deaf", client(kPeer, 1, 20));
+  expectFlows(good, 4);
+  expectFlows(deaf, 1);
+  deaf.send_signal("STOP");
+  const Outcome refused = rdmove("hosta", {"migrate", "vm1", "hostb"});
+  EXPECT_EQ(refused.status, 4) << refused.output;
+  EXPECT_NE(refused.output.find("rdmove-ping"), std::string::npos) << refused.output;
+  expectFlows(good, 4);
+  deaf.send_signal("KILL");
+  ASSERT_TRUE(within(seconds(20), [&] { return !deaf.runs(); }));
+  move("vm1", "hosta", "hostb");
+  expectFlows(good, 4);
+  expectClean(good);
+  move("vm1", "hostb", "hosta");
+}
+
+}  // namespace
+}  // namespace rdmove::lab
