@@ -4,7 +4,9 @@
 #pragma once
 
 #include <chrono>
+#include <cstdint>
 #include <functional>
+#include <map>
 #include <memory>
 #include <nlohmann/json_fwd.hpp>
 #include <string>
@@ -35,12 +37,31 @@ struct RestoredDevice {
   std::vector<std::string> addresses;
 };
 
+/// What one port of the guest's has counted, by the names of docs/agent-protocol.md ("packets_in").
+struct DeviceTraffic {
+  std::string rdma;
+  unsigned port = 1;
+  std::string data_of;  ///< "port", "interface" (all of its traffic, not only RDMA), or empty
+  std::map<std::string, std::uint64_t> values;
+  bool operator==(const DeviceTraffic&) const = default;
+};
+using Traffic = std::vector<DeviceTraffic>;
+
+/// A registered application, by its own word but for the pid.
+struct AgentApplication {
+  int pid = 0;
+  std::string name;
+  unsigned connections = 0;
+  unsigned up = 0;
+};
+
 /// What prepare answers: everything let go, or these processes did not (nothing was changed then).
 struct PrepareOutcome {
   std::vector<Holdout> holdouts;
   int applications = 0;
   std::vector<Holdout> overridden;    ///< with force: who still holds on, although the guest is prepared
   std::chrono::milliseconds took{0};  ///< in the guest's own clock
+  Traffic traffic;                    ///< of all its devices, when prepare began
 };
 
 struct RestoreOutcome {
@@ -61,8 +82,11 @@ class AgentLink {
   virtual void restore(const MigrationId&, const std::vector<AgentDevice>&, Milliseconds deadline,
                        Done<RestoreOutcome>) = 0;
   virtual void holdouts(Milliseconds deadline, Done<std::vector<Holdout>>) = 0;
-  /// "status", "counters" or "holdouts": the agent's own JSON object, checked for size and depth, passed on
-  /// to people.
+  virtual void traffic(Milliseconds deadline, Done<Traffic>) = 0;
+  /// kIncompatible: the guest's agent is too old to say.
+  virtual void applications(Milliseconds deadline, Done<std::vector<AgentApplication>>) = 0;
+  /// "status", "apps", "counters" or "holdouts": the agent's own JSON object, checked for size and depth,
+  /// passed on to people.
   virtual void query(const std::string& method, Milliseconds deadline, Done<std::string>) = 0;
   /// The domain is paused: deadlines stand still until it runs again.
   virtual void setPaused(bool) {}

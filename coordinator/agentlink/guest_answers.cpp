@@ -51,6 +51,10 @@ std::vector<std::string> printable(const std::vector<std::string>& texts) {
   return all;
 }
 
+DeviceTraffic trafficOf(const std::string& rdma, unsigned port, const protocol::PortTraffic& traffic) {
+  return {rdmove::printable(rdma), port, rdmove::printable(traffic.data_of), traffic.values};
+}
+
 }  // namespace
 
 std::string printable(const std::string& text) {
@@ -81,6 +85,10 @@ std::vector<Holdout> holdoutsOf(const std::vector<protocol::Holdout>& holdouts) 
 }
 
 Error errorOf(const protocol::Error& error, const std::string& attempted) {
+  if (error.code == protocol::ErrorCode::MethodNotFound) {
+    return {ErrorCode::kIncompatible, attempted,
+            "the guest's rdmove-agent is too old to know this request; update it in the guest", ""};
+  }
   Error out{codeOf(error.code), attempted, "the agent: " + printable(error.message), {}};
   if (out.code == ErrorCode::kIncompatible) out.remedy = "Install the same rdmove release on host and guest.";
   if (out.code == ErrorCode::kConflict) out.remedy = "Wait for the other migration, or see rdmove list.";
@@ -93,12 +101,16 @@ Result<PrepareOutcome> prepareOutcome(const Answer& answer) {
     const auto data = protocol::HoldoutsResult::from_payload(answer.error().data);
     // An empty list would read as "all let go".
     if (!data || data->holdouts.empty()) return tl::unexpected(errorOf(answer.error(), attempted));
-    return PrepareOutcome{holdoutsOf(data->holdouts), 0, {}, {}};
+    return PrepareOutcome{holdoutsOf(data->holdouts), 0, {}, {}, {}};
   }
   const auto result = read<protocol::PrepareResult>(answer, attempted);
   if (!result) return tl::unexpected(result.error());
-  return PrepareOutcome{
-      {}, static_cast<int>(result->applications), holdoutsOf(result->holdouts), result->took};
+  PrepareOutcome outcome{
+      {}, static_cast<int>(result->applications), holdoutsOf(result->holdouts), result->took, {}};
+  for (const auto& device : result->traffic) {
+    outcome.traffic.push_back(trafficOf(device.rdma, device.port, device.traffic));
+  }
+  return outcome;
 }
 
 Result<RestoreOutcome> restoreOutcome(const Answer& answer) {
@@ -124,6 +136,27 @@ Result<std::vector<Holdout>> holdoutsAnswer(const Answer& answer) {
   return holdoutsOf(result->holdouts);
 }
 
+Result<Traffic> trafficAnswer(const Answer& answer) {
+  const auto result = read<protocol::CountersResult>(answer, "ask the agent for counters");
+  if (!result) return tl::unexpected(result.error());
+  Traffic traffic;
+  for (const auto& device : result->devices) {
+    traffic.push_back(trafficOf(device.rdma, device.port, device.traffic));
+  }
+  return traffic;
+}
+
+Result<std::vector<AgentApplication>> applicationsAnswer(const Answer& answer) {
+  const auto result = read<protocol::AppsResult>(answer, "ask the agent for apps");
+  if (!result) return tl::unexpected(result.error());
+  std::vector<AgentApplication> applications;
+  for (const auto& application : result->applications) {
+    const auto report = application.report.value_or(protocol::application::Report{});
+    applications.push_back({application.pid, printable(application.name), report.connections, report.up});
+  }
+  return applications;
+}
+
 Result<std::string> queryAnswer(const std::string& method, const Answer& answer) {
   const std::string attempted = "ask the agent for " + method;
   if (!answer) return tl::unexpected(errorOf(answer.error(), attempted));
@@ -131,6 +164,8 @@ Result<std::string> queryAnswer(const std::string& method, const Answer& answer)
                            ? protocol::StatusResult::from_payload(*answer).map([](const auto&) {})
                        : method == protocol::HoldoutsRequest::method
                            ? protocol::HoldoutsResult::from_payload(*answer).map([](const auto&) {})
+                       : method == protocol::AppsRequest::method
+                           ? protocol::AppsResult::from_payload(*answer).map([](const auto&) {})
                            : protocol::CountersResult::from_payload(*answer).map([](const auto&) {});
   if (!checked) return tl::unexpected(malformed(checked.error(), attempted));
   return answer->text();

@@ -24,6 +24,8 @@ using Answer = tl::expected<protocol::Payload, protocol::Error>;
 Result<PrepareOutcome> prepareOutcome(const Answer& answer);
 Result<RestoreOutcome> restoreOutcome(const Answer& answer);
 Result<std::vector<Holdout>> holdoutsAnswer(const Answer& answer);
+Result<Traffic> trafficAnswer(const Answer& answer);
+Result<std::vector<AgentApplication>> applicationsAnswer(const Answer& answer);
 Result<std::string> queryAnswer(const std::string& method, const Answer& answer);
 
 }  // namespace rdmove

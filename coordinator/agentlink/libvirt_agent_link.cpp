@@ -42,6 +42,14 @@ class Link final : public AgentLink {
     ask(protocol::HoldoutsRequest{}, deadline, std::move(done), holdoutsAnswer);
   }
 
+  void traffic(Milliseconds deadline, Done<Traffic> done) override {
+    ask(protocol::CountersRequest{}, deadline, std::move(done), trafficAnswer);
+  }
+
+  void applications(Milliseconds deadline, Done<std::vector<AgentApplication>> done) override {
+    ask(protocol::AppsRequest{}, deadline, std::move(done), applicationsAnswer);
+  }
+
   void query(const std::string& method, Milliseconds deadline, Done<std::string> done) override {
     const auto read = [method](const Answer& answer) { return queryAnswer(method, answer); };
     if (method == protocol::StatusRequest::method) {
@@ -50,8 +58,11 @@ class Link final : public AgentLink {
       ask(protocol::CountersRequest{}, deadline, std::move(done), read);
     } else if (method == protocol::HoldoutsRequest::method) {
       ask(protocol::HoldoutsRequest{}, deadline, std::move(done), read);
+    } else if (method == protocol::AppsRequest::method) {
+      ask(protocol::AppsRequest{}, deadline, std::move(done), read);
     } else {
-      refuse(std::move(done), "an agent is asked for status, counters or holdouts, not for '" + method + "'");
+      refuse(std::move(done),
+             "an agent is asked for status, apps, counters or holdouts, not for '" + method + "'");
     }
   }
 

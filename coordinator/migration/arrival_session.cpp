@@ -3,6 +3,7 @@
 #include <spdlog/spdlog.h>
 
 #include "coordinator/migration/plan_json.hpp"
+#include "coordinator/migration/traffic.hpp"
 
 namespace rdmove {
 
@@ -12,6 +13,7 @@ ArrivalSession::ArrivalSession(Services& services, MigrationRecord record, Plan 
       plan_(std::move(plan)),
       hold_(hold),
       look_again_(services.loop),
+      verify_again_(services.loop),
       machine_(*this, services.config.timeouts.attach_budget) {}
 
 ArrivalSession::~ArrivalSession() {
@@ -28,6 +30,8 @@ void ArrivalSession::recover(const std::string& phase, const std::vector<FactRec
   for (const FactRecord& fact : facts) {
     if (fact.name == "released") released = true;
     if (fact.name == "blame") blame_ = fact.value;
+    if (fact.name == kTrafficRestored) traffic_restored_ = trafficFromJson(fact.value);
+    if (fact.name == kTrafficAfter) traffic_after_ = trafficFromJson(fact.value);
     if (fact.name != "leases") continue;
     if (auto leases = leasesFromJson(fact.value)) leases_ = std::move(*leases);
   }
@@ -36,11 +40,12 @@ void ArrivalSession::recover(const std::string& phase, const std::vector<FactRec
   machine_.start(phase == "Reserved" && released ? "Awaiting" : phase);
 }
 
-Result<void> ArrivalSession::identityReleased() {
+Result<void> ArrivalSession::identityReleased(const Traffic& before) {
   if (machine_.ended() || machine_.phase() == "Unstaging") {
     return failure(ErrorCode::kRefused, "take the word for the identity",
                    "the reservation is over (" + machine_.phase() + ")", "Start the migration again.");
   }
+  keepTraffic(kTrafficBefore, before);
   if (auto written = services_.journal.setFact(record_.id, record_.role, "released", "yes"); !written)
     return written;
   machine_.process(IdentityReleased());
@@ -95,6 +100,7 @@ ArrivalReport ArrivalSession::report() {
   report.outcome = record_.outcome;
   report.error = record_.error;
   report.arrived = machine_.arrived();
+  report.traffic_after = traffic_after_;
   if (auto steps = services_.journal.steps(record_.id, record_.role)) report.steps = std::move(*steps);
   return report;
 }

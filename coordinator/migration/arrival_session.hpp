@@ -27,7 +27,7 @@ class ArrivalSession : public Session, private ArrivalActions {
   void recover(const std::string& phase, const std::vector<FactRecord>& facts);
 
   /// Durable before it returns. kRefused when the reservation is over.
-  Result<void> identityReleased();
+  Result<void> identityReleased(const Traffic& before);
   /// Frees the lease unless the domain runs here. The answer comes on the loop.
   void withdraw(bool source_runs, std::function<void(Result<WithdrawAnswer>)> answer);
   /// The source is there: the hold starts again, journaled once in a third of it at most.
@@ -70,6 +70,9 @@ class ArrivalSession : public Session, private ArrivalActions {
   void plug(Attempt attempt);
   void restoreGuest(Attempt attempt);
   void verify(Attempt attempt);
+  void lookAtApplications(Attempt attempt);
+  void lookAtTraffic(Attempt attempt, const std::vector<AgentApplication>& applications);
+  void keepTraffic(const char* name, const Traffic& traffic);
   void unstage(Attempt attempt);
   void armHold();
 
@@ -78,7 +81,11 @@ class ArrivalSession : public Session, private ArrivalActions {
   std::chrono::milliseconds hold_;
   Reserved reserved_;
   std::shared_ptr<AgentLink> agent_;
+  Traffic traffic_restored_;  ///< of VFs, whose counters are not new
+  Traffic traffic_after_;
   boost::asio::steady_timer look_again_;
+  boost::asio::steady_timer verify_again_;
+  std::chrono::nanoseconds connected_by_{0};  ///< Verify waits for the applications until then
   TimerId hold_timer_{};
   std::chrono::nanoseconds renewed_at_{0};
   std::uint64_t last_attempt_ = 0;

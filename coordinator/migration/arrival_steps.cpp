@@ -1,4 +1,4 @@
-// Steps of an arrival: VFs picked and leased, attached, the guest restored, the definition made right.
+// Steps of an arrival: VFs picked and leased, attached, the guest restored. Verify is arrival_verify.cpp.
 #include <fmt/format.h>
 #include <spdlog/spdlog.h>
 
@@ -9,11 +9,15 @@
 #include "coordinator/hypervisor/metadata.hpp"
 #include "coordinator/migration/arrival_session.hpp"
 #include "coordinator/migration/plan_json.hpp"
+#include "coordinator/migration/traffic.hpp"
 #include "coordinator/preflight/occupancy.hpp"
 
 namespace rdmove {
 
 namespace {
+
+/// For a look at the guest's counters, which nothing waits for but the end of the migration.
+constexpr std::chrono::milliseconds kLook{2000};
 
 /// A metadata without a MAC means the device's own, which the source read; all else must be what it says.
 bool sameIdentity(const Identity& shown, const Identity& told) {
@@ -145,8 +149,11 @@ void ArrivalSession::restoreGuest(Attempt attempt) {
     devices.push_back({vf.declaration.alias, vf.declaration.identity.mac.value_or(MacAddress{}),
                        services_.fabric.softRoce(vf.declaration.pool)});
   }
+  // A soft-RoCE device is made anew and has counted nothing; a VF comes with what it did for others.
+  const bool all_soft =
+      std::all_of(devices.begin(), devices.end(), [](const AgentDevice& device) { return device.soft_roce; });
   agent_->restore(record_.id, devices, services_.config.timeouts.restore,
-                  [this, weak = weak_from_this(), attempt](Result<RestoreOutcome> result) {
+                  [this, weak = weak_from_this(), attempt, all_soft](Result<RestoreOutcome> result) {
                     const auto self = weak.lock();
                     if (!self) return;
                     if (!result) return answer(Step::kRestoreGuest, attempt, tl::unexpected(result.error()));
@@ -155,46 +162,14 @@ void ArrivalSession::restoreGuest(Attempt attempt) {
                       note(fmt::format("the guest has {} back as {} on {}: {}", device.alias.str(),
                                        device.rdma, device.netdev, fmt::join(device.addresses, ", ")));
                     }
-                    answer(Step::kRestoreGuest, attempt, {});
+                    if (all_soft || !agent_) return answer(Step::kRestoreGuest, attempt, {});
+                    agent_->traffic(kLook, [this, weak, attempt](Result<Traffic> traffic) {
+                      const auto still = weak.lock();
+                      if (!still) return;
+                      if (traffic) keepTraffic(kTrafficRestored, traffic_restored_ = *traffic);
+                      answer(Step::kRestoreGuest, attempt, {});
+                    });
                   });
-}
-
-void ArrivalSession::verify(Attempt attempt) {
-  offload<void>(
-      [this, plan = plan_, leases = leases_]() -> Result<void> {
-        const auto live = services_.hypervisor.xml(plan.uuid, XmlKind::kLive);
-        if (!live) return tl::unexpected(live.error());
-        for (const LeasedVf& lease : leases) {
-          const auto device = findDevice(*live, lease.alias);
-          if (!device) return tl::unexpected(device.error());
-          if (!sameForGuest(device->element, lease.device_xml)) {
-            return failure(ErrorCode::kInternal, "verify " + lease.alias.str(),
-                           "the live device is not the same for the guest as the one that left",
-                           "Compare virsh dumpxml with rdmove show.");
-          }
-        }
-        if (!plan.persistent) return {};
-        const auto status = services_.hypervisor.find(plan.uuid.str());
-        if (!status) return tl::unexpected(status.error());
-        if (!status->persistent) {
-          return failure(ErrorCode::kUnavailable, "verify the definition of " + plan.domain,
-                         "libvirt has not made it persistent here yet");
-        }
-        auto inactive = services_.hypervisor.xml(plan.uuid, XmlKind::kInactive);
-        if (!inactive) return tl::unexpected(inactive.error());
-        std::string wanted = *inactive;
-        bool wrong = false;
-        for (const LeasedVf& lease : leases) {
-          const auto device = findDevice(wanted, lease.alias);
-          if (device && sameForGuest(device->element, lease.device_xml)) continue;
-          wrong = true;
-          auto replaced = replaceDevice(wanted, lease.alias, lease.device_xml);
-          if (!replaced) return tl::unexpected(replaced.error());
-          wanted = std::move(*replaced);
-        }
-        return wrong ? services_.hypervisor.define(wanted) : Result<void>();
-      },
-      [this, attempt](Result<void> result) { answer(Step::kVerify, attempt, std::move(result)); });
 }
 
 void ArrivalSession::unstage(Attempt attempt) {

@@ -3,6 +3,7 @@
 #include <spdlog/spdlog.h>
 
 #include "coordinator/migration/plan_json.hpp"
+#include "coordinator/migration/traffic.hpp"
 
 namespace rdmove {
 
@@ -30,6 +31,8 @@ void DepartureSession::start(const std::string& phase, const std::vector<FactRec
       switched_ = fact.value == "yes";
     } else if (fact.name == "canceled-before") {
       canceled_before_ = true;
+    } else if (fact.name == kTrafficBefore) {
+      traffic_before_ = trafficFromJson(fact.value);
     } else if (fact.name == "blame") {
       blame_ = fact.value;
     } else if (fact.name == "cancelled") {

@@ -106,6 +106,7 @@ class DepartureSession : public Session, private DepartureActions {
   std::string ended_there_;    ///< why the arrival ended otherwise than completed
   std::chrono::nanoseconds partner_heard_{0};
   std::optional<ArrivalReport> report_;
+  Traffic traffic_before_;  ///< as the guest said it at prepare
   std::unique_ptr<Following> following_;
   std::unique_ptr<boost::asio::steady_timer> follow_again_;
   std::unique_ptr<boost::asio::steady_timer> progress_timer_;

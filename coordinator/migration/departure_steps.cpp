@@ -5,6 +5,7 @@
 #include "coordinator/hypervisor/domain_xml.hpp"
 #include "coordinator/migration/departure_session.hpp"
 #include "coordinator/migration/plan_json.hpp"
+#include "coordinator/migration/traffic.hpp"
 
 namespace rdmove {
 namespace {
@@ -103,6 +104,8 @@ void DepartureSession::prepareGuest(Attempt attempt) {
                                 describe(result->holdouts) + " and does not let go",
                                 "End it, or let it register with the guest agent; --force goes on anyway."));
         }
+        traffic_before_ = result->traffic;
+        if (!traffic_before_.empty()) remember(kTrafficBefore, trafficToJson(traffic_before_));
         note(fmt::format("{} applications let go", result->applications));
         guestDid("Letting go", result->took);
         answer(Step::kPrepareGuest, attempt, {});
@@ -184,10 +187,10 @@ void DepartureSession::takeIdentity(Attempt attempt) {
 }
 
 void DepartureSession::announceRelease(Attempt attempt) {
-  inWorker(Step::kAnnounceRelease, attempt, [this, plan = plan_]() -> Result<void> {
+  inWorker(Step::kAnnounceRelease, attempt, [this, plan = plan_, before = traffic_before_]() -> Result<void> {
     const auto partner = services_.partners.find(plan.destination);
     if (!partner) return tl::unexpected(partner.error());
-    return (*partner)->releaseIdentity(plan.id);
+    return (*partner)->releaseIdentity(plan.id, before);
   });
 }
 

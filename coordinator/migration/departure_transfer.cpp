@@ -4,6 +4,7 @@
 
 #include "coordinator/hypervisor/domain_xml.hpp"
 #include "coordinator/migration/departure_session.hpp"
+#include "coordinator/migration/traffic.hpp"
 
 namespace rdmove {
 namespace {
@@ -310,6 +311,9 @@ void DepartureSession::partnerReported(ArrivalReport report) {
   if (ended()) return;
   partner_heard_ = services_.clock.now().boot;
   const bool news = !report_ || report_->phase != report.phase;
+  if (!report.traffic_after.empty() && (!report_ || report_->traffic_after != report.traffic_after)) {
+    remember(kTrafficAfter, trafficToJson(report.traffic_after));
+  }
   report_ = std::move(report);
   if (auto kept = services_.journal.keepPartnerSteps(record_.id, record_.role, report_->steps); !kept) {
     spdlog::error("migration={} journal: {}", record_.id.str(), kept.error().sentence());

@@ -9,6 +9,7 @@
 #include <string>
 #include <vector>
 
+#include "coordinator/agentlink/agent_link.hpp"
 #include "coordinator/base/result.hpp"
 #include "coordinator/journal/journal.hpp"
 #include "coordinator/migration/plan.hpp"
@@ -23,6 +24,7 @@ struct ArrivalReport {
   std::string error;
   bool arrived = false;  ///< the domain was resumed there: no way back
   std::vector<StepRecord> steps;
+  Traffic traffic_after;  ///< of the guest, once it was verified
 };
 
 struct WithdrawAnswer {
@@ -43,7 +45,7 @@ class Partner {
   virtual Result<void> hello() = 0;
   virtual Result<std::vector<Finding>> examine(const Plan& plan) = 0;
   virtual Result<std::vector<LeasedVf>> reserve(const Plan& plan, std::chrono::milliseconds hold) = 0;
-  virtual Result<void> releaseIdentity(const MigrationId& id) = 0;
+  virtual Result<void> releaseIdentity(const MigrationId& id, const Traffic& before) = 0;
   virtual Result<WithdrawAnswer> withdraw(const MigrationId& id, bool source_runs) = 0;
   /// Both callbacks come on the loop thread. `broken` is called once, last; follow again then.
   virtual std::unique_ptr<Following> follow(const MigrationId& id, std::function<void(ArrivalReport)> report,

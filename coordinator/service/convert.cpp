@@ -194,6 +194,24 @@ StepRecord fromMessage(const v1::Step& message) {
   return step;
 }
 
+v1::DeviceTraffic toMessage(const DeviceTraffic& traffic) {
+  v1::DeviceTraffic message;
+  message.set_rdma(traffic.rdma);
+  message.set_port(traffic.port);
+  message.set_data_of(traffic.data_of);
+  for (const auto& [name, value] : traffic.values) (*message.mutable_traffic())[name] = value;
+  return message;
+}
+
+Traffic fromMessages(const google::protobuf::RepeatedPtrField<v1::DeviceTraffic>& devices) {
+  Traffic traffic;
+  for (const v1::DeviceTraffic& device : devices) {
+    traffic.push_back({device.rdma(), device.port(), device.data_of(), {}});
+    for (const auto& [name, value] : device.traffic()) traffic.back().values[name] = value;
+  }
+  return bounded(std::move(traffic));
+}
+
 v1::Finding toMessage(const Finding& finding) {
   v1::Finding message;
   message.set_severity(static_cast<v1::Finding::Severity>(finding.severity));
@@ -267,6 +285,7 @@ v1::ArrivalReport toMessage(const ArrivalReport& report) {
   message.set_error(report.error);
   message.set_arrived(report.arrived);
   for (const StepRecord& step : report.steps) *message.add_steps() = toMessage(step);
+  for (const DeviceTraffic& device : report.traffic_after) *message.add_traffic_after() = toMessage(device);
   return message;
 }
 
@@ -279,6 +298,7 @@ ArrivalReport fromMessage(const v1::ArrivalReport& message) {
   report.error = message.error();
   report.arrived = message.arrived();
   for (const v1::Step& step : message.steps()) report.steps.push_back(fromMessage(step));
+  report.traffic_after = fromMessages(message.traffic_after());
   return report;
 }
 

@@ -8,6 +8,7 @@
 #include "coordinator/migration/bulletin.hpp"
 #include "coordinator/migration/partner.hpp"
 #include "coordinator/migration/plan.hpp"
+#include "coordinator/migration/traffic.hpp"
 #include "coordinator/preflight/finding.hpp"
 #include "coordinator/service/api/common.pb.h"
 #include "coordinator/service/api/local.pb.h"
@@ -34,6 +35,9 @@ v1::MigrationUpdate toMessage(const Update& update);
 v1::PlanSummary toMessage(const Plan& plan, const std::map<DeviceAlias, VfName>& source_vfs);
 v1::Step toMessage(const StepRecord& step);
 StepRecord fromMessage(const v1::Step& step);
+v1::DeviceTraffic toMessage(const DeviceTraffic& traffic);
+/// Bounded, as it may come from a partner.
+Traffic fromMessages(const google::protobuf::RepeatedPtrField<v1::DeviceTraffic>& devices);
 v1::Finding toMessage(const Finding& finding);
 Finding fromMessage(const v1::Finding& finding);
 v1::PartnerVf toMessage(const MovingVf& vf);

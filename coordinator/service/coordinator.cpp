@@ -7,6 +7,7 @@
 #include <random>
 
 #include "coordinator/migration/plan_json.hpp"
+#include "coordinator/migration/traffic.hpp"
 
 namespace rdmove {
 namespace {
@@ -149,8 +150,8 @@ ArrivalSession* Coordinator::arrival(const MigrationId& id) {
   return session == arrivals_.end() ? nullptr : session->second.get();
 }
 
-Result<void> Coordinator::identityReleased(const MigrationId& id) {
-  if (ArrivalSession* session = arrival(id)) return session->identityReleased();
+Result<void> Coordinator::identityReleased(const MigrationId& id, const Traffic& before) {
+  if (ArrivalSession* session = arrival(id)) return session->identityReleased(before);
   return failure(ErrorCode::kNotFound, "take the word for the identity",
                  "there is no reservation " + id.str() + " (any more)", "Start the migration again.");
 }
@@ -184,6 +185,11 @@ Result<ArrivalReport> Coordinator::report(const MigrationId& id) {
   report.error = (*record)->error;
   report.arrived = report.outcome == Outcome::kCompleted;
   if (auto steps = services_.journal.steps(id, Role::kArrival)) report.steps = std::move(*steps);
+  if (const auto facts = services_.journal.facts(id, Role::kArrival)) {
+    for (const FactRecord& fact : *facts) {
+      if (fact.name == kTrafficAfter) report.traffic_after = trafficFromJson(fact.value);
+    }
+  }
   return report;
 }
 

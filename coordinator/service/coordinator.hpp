@@ -29,7 +29,7 @@ class Coordinator : public HypervisorListener {
   Result<MigrationRecord> find(const std::string& id_or_prefix);
 
   void reserve(Plan plan, std::chrono::milliseconds hold, ArrivalSession::Reserved reserved);
-  Result<void> identityReleased(const MigrationId& id);
+  Result<void> identityReleased(const MigrationId& id, const Traffic& before);
   void withdraw(const MigrationId& id, bool source_runs, std::function<void(Result<WithdrawAnswer>)> answer);
   Result<ArrivalReport> report(const MigrationId& id);
   void renew(const MigrationId& id);

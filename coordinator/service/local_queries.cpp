@@ -13,6 +13,7 @@ namespace {
 
 constexpr std::size_t kDefaultNewest = 50;
 constexpr std::size_t kMostNewest = 1000;
+constexpr std::string_view kTrafficFacts = "traffic-";
 
 /// One migration with what the journal has of it.
 struct Story {
@@ -53,11 +54,21 @@ grpc::Status LocalService::Show(grpc::ServerContext*, const v1::ShowRequest* req
   *reply->mutable_migration() = toMessage(story->record);
   std::map<DeviceAlias, VfName> source_vfs;
   for (const FactRecord& fact : story->facts) {
+    if (fact.name.rfind(kTrafficFacts, 0) == 0) continue;  // typed, below
     auto* value = reply->add_facts();
     value->set_name(fact.name);
     value->set_value(fact.value);
     if (fact.name.rfind("source-vf:", 0) == 0)
       source_vfs[DeviceAlias(fact.name.substr(10))] = VfName(fact.value);
+  }
+  for (const char* name : {kTrafficBefore, kTrafficRestored, kTrafficAfter}) {
+    for (const FactRecord& fact : story->facts) {
+      if (fact.name != name) continue;
+      auto* snapshot = reply->add_traffic();
+      snapshot->set_when(fact.name.substr(kTrafficFacts.size()));
+      for (const DeviceTraffic& device : trafficFromJson(fact.value))
+        *snapshot->add_devices() = toMessage(device);
+    }
   }
   if (const auto plan = planFromJson(story->record.plan))
     *reply->mutable_plan() = toMessage(*plan, source_vfs);
@@ -103,9 +114,9 @@ grpc::Status LocalService::ListVfs(grpc::ServerContext*, const v1::ListVfsReques
 grpc::Status LocalService::QueryAgent(grpc::ServerContext*, const v1::QueryAgentRequest* request,
                                       v1::QueryAgentReply* reply) {
   const std::string method = request->method();
-  if (method != "status" && method != "counters" && method != "holdouts") {
+  if (method != "status" && method != "apps" && method != "counters" && method != "holdouts") {
     return toLocalStatus(Error{ErrorCode::kBadInput, "", "the agent has no " + method,
-                               "Ask for status, counters or holdouts."});
+                               "Ask for status, apps, counters or holdouts."});
   }
   const auto status = services_.hypervisor.find(request->domain());
   if (!status) return toLocalStatus(status.error());

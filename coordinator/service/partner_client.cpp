@@ -133,9 +133,10 @@ class GrpcPartner : public Partner {
     return leases;
   }
 
-  Result<void> releaseIdentity(const MigrationId& id) override {
+  Result<void> releaseIdentity(const MigrationId& id, const Traffic& before) override {
     v1::ReleaseIdentityRequest request;
     request.set_migration(id.str());
+    for (const DeviceTraffic& device : before) *request.add_traffic_before() = toMessage(device);
     v1::ReleaseIdentityReply reply;
     return call("tell " + partner_.name.str() + " that the identity is free",
                 &v1::Partner::Stub::ReleaseIdentity, request, reply);

@@ -157,7 +157,8 @@ grpc::Status PartnerService::ReleaseIdentity(grpc::ServerContext* context,
   if (const auto may = mayTouch(*context, request->migration()); !may.ok()) return may;
   const auto taken =
       awaitLoop<bool>(services_.loop, [this, &request](std::function<void(Result<bool>)> done) {
-        const auto released = coordinator_.identityReleased(MigrationId(request->migration()));
+        const auto released = coordinator_.identityReleased(MigrationId(request->migration()),
+                                                            fromMessages(request->traffic_before()));
         done(released ? Result<bool>(true) : tl::unexpected(released.error()));
       });
   return taken ? grpc::Status::OK : toStatus(taken.error());

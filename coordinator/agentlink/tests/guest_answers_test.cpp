@@ -38,6 +38,43 @@ TEST(GuestAnswers, malformed_results_are_errors) {
   EXPECT_EQ(queryAnswer("counters", empty).error().code, ErrorCode::kInternal);
 }
 
+TEST(GuestAnswers, an_agent_that_does_not_know_the_request_is_said_to_be_too_old_in_one_sentence) {
+  for (const auto& error :
+       {queryAnswer("apps", refusal(-32601)).error(), applicationsAnswer(refusal(-32601)).error()}) {
+    EXPECT_EQ(error.code, ErrorCode::kIncompatible);
+    EXPECT_EQ(error.sentence(),
+              "cannot ask the agent for apps: the guest's rdmove-agent is too old to know this request; "
+              "update it in "
+              "the guest.");
+  }
+}
+
+TEST(GuestAnswers, an_application_without_a_report_has_no_connection_up) {
+  const auto apps =
+      applicationsAnswer(protocol::Payload(nlohmann::json::parse(R"({"left_out":0,"applications":[
+    {"pid":7,"name":"a\u001b","uid":0,"registered_s":3,"hold":"none"},
+    {"pid":8,"name":"b","uid":0,"registered_s":3,"hold":"none",
+     "report":{"connections":3,"up":2,"state":"reconnecting","resent":0}}]})")));
+  ASSERT_TRUE(apps) << apps.error().sentence();
+  EXPECT_EQ(apps->at(0).name, "a?");
+  EXPECT_EQ(apps->at(0).up, 0U);
+  EXPECT_EQ(apps->at(1).up, 2U);
+  EXPECT_EQ(apps->at(1).connections, 3U);
+}
+
+TEST(GuestAnswers, traffic_is_taken_by_its_common_names_from_counters_and_from_prepare) {
+  const auto device = nlohmann::json::parse(
+      R"({"rdma":"rxe0","port":1,"data_of":"interface","traffic":{"packets_in":5},"counters":{"rcvd_pkts":5}})");
+  const Traffic expected{{"rxe0", 1, "interface", {{"packets_in", 5}}}};
+  const auto counters = trafficAnswer(protocol::Payload(nlohmann::json{{"devices", {device}}}));
+  ASSERT_TRUE(counters) << counters.error().sentence();
+  EXPECT_EQ(*counters, expected);
+  const auto prepared = prepareOutcome(protocol::Payload(nlohmann::json{
+      {"devices", nlohmann::json::array()}, {"applications", 0}, {"took_ms", 1}, {"traffic", {device}}}));
+  ASSERT_TRUE(prepared) << prepared.error().sentence();
+  EXPECT_EQ(prepared->traffic, expected);
+}
+
 TEST(GuestAnswers, text_of_the_guest_is_made_printable_and_short) {
   EXPECT_EQ(printable("a\n\x1b[31mb\x7f"), "a??[31mb?");
   EXPECT_EQ(printable(std::string(10000, 'x')).size(), 512U);

@@ -171,6 +171,12 @@ class Destination {
     return onLoop(loop_, [this] { return journal_->leases(); }).value();
   }
 
+  std::vector<FactRecord> facts(const std::string& migration) {
+    return onLoop(loop_,
+                  [this, &migration] { return journal_->facts(MigrationId(migration), Role::kArrival); })
+        .value();
+  }
+
   Config config;
   testing::NiceMock<FakeHypervisor> hypervisor;
   testing::NiceMock<FakeFabric> fabric;

@@ -235,6 +235,30 @@ TEST_F(PartnerServiceTest, a_withdrawal_frees_the_lease) {
   EXPECT_EQ(rows.front().outcome, Outcome::kWithdrawn);
 }
 
+TEST_F(PartnerServiceTest,
+       what_the_guest_had_counted_is_journaled_with_the_word_for_the_identity_and_bounded) {
+  ASSERT_TRUE(reserve(goodReservation()).ok());
+  v1::ReleaseIdentityRequest release;
+  release.set_migration(kMigration);
+  for (int i = 0; i < 100; ++i) {
+    v1::DeviceTraffic& device = *release.add_traffic_before();
+    device.set_rdma("rxe" + std::to_string(i));
+    device.set_port(1);
+    for (int n = 0; n < 100; ++n) (*device.mutable_traffic())["n" + std::to_string(n)] = ~std::uint64_t{0};
+  }
+  v1::ReleaseIdentityReply released;
+  const grpc::Status status = hostb_.call(&v1::Partner::Stub::ReleaseIdentity, release, released);
+  ASSERT_TRUE(status.ok()) << status.error_message();
+  Traffic kept;
+  for (const FactRecord& fact : hostb_.facts(kMigration)) {
+    if (fact.name == kTrafficBefore) kept = trafficFromJson(fact.value);
+  }
+  ASSERT_EQ(kept.size(), kMostTrafficDevices);
+  EXPECT_EQ(kept[0].rdma, "rxe0");
+  EXPECT_EQ(kept[0].values.size(), kMostTrafficValues);
+  EXPECT_EQ(kept[0].values.begin()->second, ~std::uint64_t{0});
+}
+
 TEST_F(PartnerServiceTest, an_unknown_migration_is_said_to_be_unknown) {
   v1::ReleaseIdentityRequest release;
   release.set_migration("vm1-nosuch");
