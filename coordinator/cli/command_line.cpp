@@ -9,6 +9,7 @@
 #include <set>
 
 #include "coordinator/cli/commands/agent.hpp"
+#include "coordinator/cli/commands/agent_watch.hpp"
 #include "coordinator/cli/commands/cancel.hpp"
 #include "coordinator/cli/commands/candidates.hpp"
 #include "coordinator/cli/commands/define.hpp"
@@ -34,6 +35,8 @@ struct Typed {
   std::string socket;                        // after the command: wins
   bool json = false;
   bool parallel = false;
+  bool watch = false;
+  std::uint32_t interval = 1;
   std::string vm, dest, id, svg_file, method;
   std::uint32_t newest = 0;
   MigrateCommandOptions migrate;
@@ -211,16 +214,26 @@ void addHostCommands(CLI::App& root, Typed& typed) {
   addCommand(vf, typed, "list", "List the VFs and who has them",
              [] { return std::make_unique<VfListCommand>(); });
 
-  CLI::App& agent = addCommand(root, typed, "agent", "Ask the agent in a guest",
-                               [&typed] { return std::make_unique<AgentCommand>(typed.vm, typed.method); });
+  CLI::App& agent =
+      addCommand(root, typed, "agent", "Ask the agent in a guest", [&typed]() -> std::unique_ptr<Command> {
+        if (!typed.watch) return std::make_unique<AgentCommand>(typed.vm, typed.method);
+        if (typed.method != "counters") throw CLI::ValidationError("--watch", "only counters can be watched");
+        return std::make_unique<AgentWatchCommand>(typed.vm, std::chrono::seconds(typed.interval),
+                                                   typed.json ? OutputForm::kJson : OutputForm::kText);
+      });
   addPositional(agent, "VM", "The VM: its name or UUID in libvirt", typed.vm)->required();
-  agent.add_option("QUERY", typed.method, "What to ask: status, counters or holdouts")
-      ->type_name("status|counters|holdouts")
+  agent.add_option("QUERY", typed.method, "What to ask: status, apps, counters or holdouts")
+      ->type_name("status|apps|counters|holdouts")
       ->required()
       ->check([](const std::string& text) {
-        const bool known = text == "status" || text == "counters" || text == "holdouts";
-        return known ? "" : fmt::format("'{}' is not a query; give status, counters or holdouts", text);
+        const bool known = text == "status" || text == "apps" || text == "counters" || text == "holdouts";
+        return known ? "" : fmt::format("'{}' is not a query; give status, apps, counters or holdouts", text);
       });
+  CLI::Option* watch =
+      agent.add_flag("--watch", typed.watch, "counters: show what is counted per second, until Ctrl-C");
+  addNumber(agent, "--interval", "S", "Seconds between two looks (default 1)", kInterval,
+            [&typed](std::uint32_t s) { typed.interval = s; })
+      ->needs(watch);
 
   CLI::App& doctor =
       addCommand(root, typed, "doctor", "Check this host, a VM on it, or a VM and where it shall go",

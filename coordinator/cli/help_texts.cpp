@@ -45,9 +45,17 @@ std::string detailsOf(std::string_view command) {
            "returns; 'rdmove watch ID' shows how it ends.\n";
   }
   if (command == "agent") {
-    return "The queries: 'status' (versions, devices, what it is doing), 'counters' (of the RDMA devices) "
-           "and\n"
-           "'holdouts' (processes that hold an RDMA device open and have not said that they let go).\n";
+    return "The queries: 'status' (devices, what it is prepared for), 'apps' (the applications that "
+           "registered:\n"
+           "connections up and in all, last blackout, messages sent again; a pid is the kernel's word, the "
+           "rest\n"
+           "theirs), 'counters' (of the RDMA devices, since they are there) and 'holdouts' (processes that "
+           "hold\n"
+           "an RDMA device open and have not said that they let go).\n"
+           "\n"
+           "Examples:\n"
+           "  rdmove agent vm1 apps\n"
+           "  rdmove agent vm1 counters --watch --interval 5\n";
   }
   if (command == "define") {
     return "Writes the rdma element of the VM's metadata, into the live and the persistent definition. It\n"

@@ -25,6 +25,7 @@ constexpr Range kBandwidth{1, 1'048'576, "MiB/s"};
 constexpr Range kParallelConnections{1, 255, "connections"};  // QEMU's multifd-channels is one byte
 constexpr std::uint32_t kParallelAlone = 2;                   // --parallel without a number, as QEMU has it
 constexpr Range kPrepareDeadline{1, 600'000, "milliseconds"};
+constexpr Range kInterval{1, 86'400, "seconds"};
 constexpr Range kNewest{1, 1'000, "migrations"};
 
 /// Decimal digits only, within the range.

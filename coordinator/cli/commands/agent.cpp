@@ -12,7 +12,7 @@ ExitCode AgentCommand::run(Session& session) {
   request.set_method(method_);
   const auto reply = session.daemon.call(&Daemon::Stub::QueryAgent, request);
   if (!reply) return session.terminal.fail(reply.error());
-  session.terminal.out << session.formatter.format(*reply) << std::flush;
+  session.terminal.out << session.formatter.format(*reply, method_) << std::flush;
   return ExitCode::kDone;
 }
 

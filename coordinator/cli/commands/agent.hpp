@@ -1,4 +1,4 @@
-// `rdmove agent VM status|counters|holdouts`: asks the agent in the guest.
+// `rdmove agent VM status|apps|counters|holdouts`: asks the agent in the guest.
 // Made by the parser, run once on the main thread.
 #pragma once
 

@@ -12,17 +12,6 @@ namespace {
 using Json = nlohmann::ordered_json;
 constexpr int kMaxDepth = 32;
 
-/// Discarded if it is not JSON or too deep: printing recurses.
-Json read(std::string_view text) {
-  bool deep = false;
-  const auto watch = [&deep](int depth, Json::parse_event_t, Json&) {
-    deep = deep || depth > kMaxDepth;
-    return !deep;
-  };
-  Json value = Json::parse(text, watch, false);
-  return deep ? Json(Json::value_t::discarded) : value;
-}
-
 std::string dumped(const Json& value) {
   return value.dump(-1, ' ', false, Json::error_handler_t::replace);
 }
@@ -73,13 +62,24 @@ void addObject(std::string& out, const Json& object, std::size_t indent) {
 
 }  // namespace
 
+Json readAgentObject(std::string_view text) {
+  // Printing recurses.
+  bool deep = false;
+  const auto watch = [&deep](int depth, Json::parse_event_t, Json&) {
+    deep = deep || depth > kMaxDepth;
+    return !deep;
+  };
+  Json value = Json::parse(text, watch, false);
+  return deep ? Json(Json::value_t::discarded) : value;
+}
+
 std::string agentObjectAsJson(std::string_view text) {
-  const Json value = read(text);
+  const Json value = readAgentObject(text);
   return dumped(value.is_discarded() ? Json{{"unreadable", text}} : value) + '\n';
 }
 
 std::string agentObjectAsText(std::string_view text) {
-  const Json value = read(text);
+  const Json value = readAgentObject(text);
   if (value.is_discarded()) return "the agent's answer cannot be read: " + printable(text) + '\n';
   if (isRows(value)) return rowsAsTable(value, 0);
   if (!value.is_object() || value.empty()) return scalar(value) + '\n';

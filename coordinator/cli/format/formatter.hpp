@@ -4,6 +4,7 @@
 
 #include <memory>
 #include <string>
+#include <string_view>
 
 #include "coordinator/service/api/local.pb.h"
 
@@ -21,7 +22,7 @@ class Formatter {
   virtual std::string format(const v1::ShowReply& reply) const = 0;
   virtual std::string format(const v1::TimelineReply& reply) const = 0;
   virtual std::string format(const v1::ListVfsReply& reply) const = 0;
-  virtual std::string format(const v1::QueryAgentReply& reply) const = 0;
+  virtual std::string format(const v1::QueryAgentReply& reply, std::string_view query) const = 0;
   virtual std::string format(const v1::DefineReply& reply) const = 0;
   virtual std::string format(const v1::DoctorReply& reply) const = 0;
 };

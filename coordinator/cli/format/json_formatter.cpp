@@ -46,7 +46,7 @@ std::string JsonFormatter::format(const v1::DefineReply& reply) const {
 std::string JsonFormatter::format(const v1::DoctorReply& reply) const {
   return json(reply);
 }
-std::string JsonFormatter::format(const v1::QueryAgentReply& reply) const {
+std::string JsonFormatter::format(const v1::QueryAgentReply& reply, std::string_view) const {
   return agentObjectAsJson(reply.json());
 }
 

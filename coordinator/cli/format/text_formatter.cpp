@@ -3,10 +3,12 @@
 #include <fmt/format.h>
 
 #include "coordinator/cli/format/agent_object.hpp"
+#include "coordinator/cli/format/applications.hpp"
 #include "coordinator/cli/format/json_formatter.hpp"
 #include "coordinator/cli/format/printable.hpp"
 #include "coordinator/cli/format/table.hpp"
 #include "coordinator/cli/format/timeline_reply.hpp"
+#include "coordinator/cli/format/traffic.hpp"
 
 namespace rdmove::cli {
 namespace {
@@ -48,7 +50,13 @@ std::string TextFormatter::format(const v1::ListVfsReply& reply) const {
   return table.str();
 }
 
-std::string TextFormatter::format(const v1::QueryAgentReply& reply) const {
+std::string TextFormatter::format(const v1::QueryAgentReply& reply, std::string_view query) const {
+  if (query == "apps") {
+    if (const auto table = applicationsAsTable(reply.json())) return *table;
+  }
+  if (query == "counters") {
+    if (const auto ports = readPorts(reply.json())) return portsAsTable(*ports, Counted::kInAll);
+  }
   return agentObjectAsText(reply.json());
 }
 

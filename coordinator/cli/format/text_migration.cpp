@@ -3,6 +3,7 @@
 #include "coordinator/cli/format/printable.hpp"
 #include "coordinator/cli/format/table.hpp"
 #include "coordinator/cli/format/text_formatter.hpp"
+#include "coordinator/cli/format/traffic.hpp"
 
 namespace rdmove::cli {
 namespace {
@@ -70,6 +71,10 @@ std::string TextFormatter::format(const v1::ShowReply& reply) const {
     Table facts({"FACT", "VALUE"});
     for (const auto& fact : reply.facts()) facts.add({fact.name(), fact.value()});
     out += "\nfacts:\n" + facts.str(2);
+  }
+  for (const auto& snapshot : reply.traffic()) {
+    out += fmt::format("\ntraffic {}:\n", printable(snapshot.when()));
+    out += portsAsTable(readPorts(snapshot.devices()), Counted::kInAll, 2);
   }
   if (!reply.steps().empty()) {
     Table steps({"TIME", "SOURCE", "STEP", "MARK", "DETAIL"});

@@ -45,7 +45,7 @@ TEST(Completion, knows_commands_options_and_who_to_ask) {
   EXPECT_THAT(script,
               HasSubstr("':0') echo 'migrate list show watch timeline cancel vf agent doctor define'"));
   EXPECT_THAT(script, HasSubstr("' cancel:0') _rdmove_daemon_words ids"));
-  EXPECT_THAT(script, HasSubstr("' agent:1') echo 'status counters holdouts'"));
+  EXPECT_THAT(script, HasSubstr("' agent:1') echo 'status apps counters holdouts'"));
   EXPECT_THAT(script, HasSubstr("--parallel-connections"));
   EXPECT_THAT(script, Not(HasSubstr("{valued}")));
 }

@@ -4,6 +4,9 @@
 #include <sys/un.h>
 #include <unistd.h>
 
+#include <algorithm>
+#include <atomic>
+#include <csignal>
 #include <cstring>
 #include <filesystem>
 #include <fstream>
@@ -128,6 +131,53 @@ TEST(Session, agent_and_define_pass_on_what_was_typed) {
   EXPECT_EQ(seen.vfs(1).model(), "");
   EXPECT_EQ(seen.standby(), "ua-net0");
   EXPECT_TRUE(seen.dry_run());
+}
+
+TEST(Session, the_daemons_word_on_an_agent_that_is_too_old_is_passed_on) {
+  FakeDaemon daemon;
+  const std::string sentence =
+      "cannot ask the agent for apps: the guest's rdmove-agent is too old to know this request; update it in "
+      "the guest.";
+  daemon.agent = [&](const v1::QueryAgentRequest&, v1::QueryAgentReply&) {
+    return Status(StatusCode::FAILED_PRECONDITION, sentence);
+  };
+  const Ran ran = run(daemon.socket(), {"agent", "vm1", "apps"});
+  EXPECT_EQ(ran.code, 3);
+  EXPECT_EQ(ran.err, "rdmove: " + sentence + "\n");
+}
+
+TEST(Session, counters_are_watched_until_ctrl_c) {
+  FakeDaemon daemon;
+  std::atomic<int> packets = 0;
+  daemon.agent = [&](const v1::QueryAgentRequest& request, v1::QueryAgentReply& reply) {
+    EXPECT_EQ(request.method(), "counters");
+    packets += 1000;
+    reply.set_json(
+        R"({"devices":[{"rdma":"rxe0","port":1,"data_of":"","counters":{},"traffic":{"packets_in":)" +
+        std::to_string(packets) + "}}]}");
+    return Status::OK;
+  };
+  const Ran ran =
+      run(daemon.socket(), {"agent", "vm1", "counters", "--watch", "--json"}, [](const std::string& out) {
+        if (std::count(out.begin(), out.end(), '\n') == 2) ::raise(SIGINT);
+      });
+  EXPECT_EQ(ran.code, 0);
+  EXPECT_THAT(ran.out,
+              testing::StartsWith("{\"devices\":[{\"rdma\":\"rxe0\",\"port\":1,\"data_of\":\"\",\"traffic\":"
+                                  "{\"packets_in\":1000}}]}\n{\"interval_s\":"));
+  EXPECT_THAT(ran.out, HasSubstr("\"traffic\":{\"packets_in\":2000},\"per_second\":{\"packets_in\":"));
+}
+
+TEST(Session, an_agent_without_common_names_cannot_be_watched_and_is_shown_as_it_is) {
+  FakeDaemon daemon;
+  daemon.agent = [](const auto&, v1::QueryAgentReply& reply) {
+    reply.set_json(R"({"devices":[{"rdma":"rxe0","port":1,"counters":{"sent_pkts":5}}]})");
+    return Status::OK;
+  };
+  EXPECT_THAT(run(daemon.socket(), {"agent", "vm1", "counters"}).out, HasSubstr("sent_pkts"));
+  const Ran ran = run(daemon.socket(), {"agent", "vm1", "counters", "--watch"});
+  EXPECT_EQ(ran.code, 3);
+  EXPECT_THAT(ran.err, HasSubstr("the guest's rdmove-agent is too old to be watched"));
 }
 
 TEST(Session, doctor_exits_3_only_on_an_error) {
