@@ -1,4 +1,5 @@
 // The main job on real parts: there and back, two at once, transient, and a daemon that is killed on the way.
+#include <map>
 #include <set>
 
 #include "lab.hpp"
@@ -6,10 +7,69 @@
 namespace rdmove::lab {
 namespace {
 
-class MainJob : public Lab {};
+class MainJob : public Lab {
+ protected:
+  static nlohmann::json asked(const std::string& host, const std::string& query) {
+    const Outcome outcome = rdmove(host, {"agent", "vm1", query, "--json"});
+    EXPECT_EQ(outcome.status, 0) << outcome.output;
+    return nlohmann::json::parse(outcome.output, nullptr, false);
+  }
+  /// rxe0's packets in both directions.
+  static std::uint64_t packets(const std::string& host) {
+    const auto counters = asked(host, "counters");
+    for (const auto& device : counters.at("devices")) {
+      const auto& traffic = device.at("traffic");
+      if (device.at("rdma") == "rxe0")
+        return traffic.value("packets_in", 0UL) + traffic.value("packets_out", 0UL);
+    }
+    ADD_FAILURE() << "the guest has no rxe0";
+    return 0;
+  }
+
+  /// rdma-beat is among the applications, with its own pid and one connection up.
+  static void expectBeatIsListed(const std::string& host) {
+    nlohmann::json app;
+    EXPECT_TRUE(within(seconds(10), [&] {
+      const auto apps = asked(host, "apps");
+      for (const auto& each : apps.at("applications")) {
+        if (each.at("name") == "rdma-beat") app = each;
+      }
+      return app.contains("report") && app["report"]["up"] == 1;
+    })) << app.dump();
+    ASSERT_TRUE(app.is_object()) << "rdma-beat is not listed";
+    EXPECT_EQ(guest("vm1", "pidof rdma-beat").output, app["pid"].dump() + "\n");
+    EXPECT_EQ(app["report"]["connections"], 1);
+    EXPECT_EQ(app["hold"], "none");
+    EXPECT_NE(rdmove(host, {"agent", "vm1", "apps"}).output.find("rdma-beat"), std::string::npos);
+  }
+
+  static void expectCountersMove(const std::string& host) {
+    const auto before = packets(host);
+    EXPECT_TRUE(within(seconds(10), [&] { return packets(host) > before; })) << before;
+  }
+
+  /// The record on `host` has what the guest's port counted before and after.
+  static void expectBothSnapshots(const std::string& host, const std::string& id) {
+    const Outcome shown = rdmove(host, {"show", id, "--json"});
+    const auto record = nlohmann::json::parse(shown.output);
+    std::map<std::string, std::string> counted;
+    for (const auto& snapshot : record["traffic"]) {
+      for (const auto& device : snapshot["devices"])
+        counted[snapshot["when"].get<std::string>()] = device["traffic"].value("packets_out", "");
+    }
+    EXPECT_EQ(counted.size(), 2U) << shown.output;
+    EXPECT_FALSE(counted["before"].empty()) << shown.output;
+    EXPECT_FALSE(counted["after"].empty()) << shown.output;
+    const std::string text = rdmove(host, {"show", id}).output;
+    EXPECT_NE(text.find("traffic after:"), std::string::npos) << text;
+    EXPECT_NE(text.find("of 1 connections of 1 applications are up"), std::string::npos) << text;
+  }
+};
 
 TEST_F(MainJob, there_and_back_five_times_in_a_row) {
   startBeat("vm1");
+  expectBeatIsListed("hosta");
+  expectCountersMove("hosta");
   for (int round = 1; round <= 5; ++round) {
     SCOPED_TRACE("round " + std::to_string(round));
     for (const auto& [from, to] : {std::pair{"hosta", "hostb"}, std::pair{"hostb", "hosta"}}) {
@@ -19,6 +79,9 @@ TEST_F(MainJob, there_and_back_five_times_in_a_row) {
       expectWhole("vm1", to);
     }
   }
+  expectBeatIsListed("hosta");
+  const auto list = nlohmann::json::parse(rdmove("hosta", {"list", "--json"}).output);
+  for (const char* host : {"hosta", "hostb"}) expectBothSnapshots(host, list["migrations"][0]["id"]);
   expectBeatGoesOn("vm1");
   const auto server = beat("peer");
   // A message whose echo was under way is sent again, so duplicates are the workload's own; a loss would be

@@ -4,6 +4,7 @@
 #include <sys/un.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <array>
 #include <cerrno>
 #include <cstring>
@@ -50,6 +51,13 @@ void AgentSocket::send_line(const std::string& line) {
 
 void AgentSocket::answer_released(const std::string& id) {
   send_line(R"({"jsonrpc":"2.0","id":)" + id + R"(,"result":{"released":true}})");
+}
+
+void AgentSocket::report(const std::string& state, bool up, std::chrono::milliseconds last_blackout,
+                         std::uint64_t resent) {
+  nlohmann::json params{{"connections", 1}, {"up", up ? 1 : 0}, {"state", state}, {"resent", resent}};
+  if (last_blackout.count() >= 0) params["last_blackout_ms"] = std::min<long>(last_blackout.count(), 600'000);
+  send_line(nlohmann::json{{"jsonrpc", "2.0"}, {"method", "report"}, {"params", params}}.dump());
 }
 
 std::vector<AgentMessage> AgentSocket::read_messages() {

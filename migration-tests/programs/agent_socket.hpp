@@ -3,6 +3,7 @@
 // thread, never blocks.
 #pragma once
 
+#include <chrono>
 #include <cstdint>
 #include <string>
 #include <vector>
@@ -29,6 +30,9 @@ class AgentSocket {
   int fd() const { return fd_; }  ///< -1 while there is no agent
   std::vector<AgentMessage> read_messages();
   void answer_released(const std::string& id);
+  /// How the one connection fares. Each call is a line: call it at a change. `last_blackout` < 0: none yet.
+  void report(const std::string& state, bool up, std::chrono::milliseconds last_blackout,
+              std::uint64_t resent);
 
  private:
   void handle_line(const std::string& line, std::vector<AgentMessage>& messages);

@@ -59,6 +59,7 @@ int Client::run() {
       retry("no answer in time", {});
     if (state_ == State::Connected) beat();
     keep_status();
+    tell_agent();
     if (options_.count != 0 && echoed_ >= options_.count) break;
   }
   if (state_ == State::Connected) rdma_disconnect(endpoint_->id());
@@ -98,6 +99,7 @@ void Client::wait() {
 void Client::read_agent() {
   if (agent_.fd() < 0 && Clock::now() >= next_agent_try_) {
     agent_.try_connect("rdma-beat");
+    told_.reset();
     next_agent_try_ = Clock::now() + milliseconds(500);
   }
   for (const auto& message : agent_.read_messages()) {
@@ -129,6 +131,7 @@ void Client::quiesce(const std::string& request) {
   sockaddr_storage local{};
   if (state_ == State::Connected) {
     std::memcpy(&local, rdma_get_local_addr(endpoint_->id()), sizeof(sockaddr_in));
+    down_since_ = Clock::now();
     // The peer learns it while the NIC still works. Its answer is waited for, but not for long.
     rdma_disconnect(endpoint_->id());
     pollfd ready{channel_->fd, POLLIN, 0};
@@ -191,6 +194,8 @@ void Client::handle(const CmEvent& event) {
       backoff_ = kFirstBackoff;
       last_complaint_.clear();
       if (in_flight_) ++resent_;
+      if (down_since_ != Time{})
+        last_blackout_ = std::chrono::duration_cast<milliseconds>(Clock::now() - down_since_);
       in_flight_ = false;  // whether it arrived is unknown: it goes again, under its number
       sent_at_ = {};
       return log_event("connected connections=" + std::to_string(connections_));
@@ -227,6 +232,7 @@ void Client::route_resolved() {
 }
 
 void Client::retry(const std::string& why, Clock::duration after) {
+  if (state_ == State::Connected) down_since_ = Clock::now();
   if (state_ == State::Connected || why != last_complaint_) log_event("not connected: " + why);
   last_complaint_ = why;
   let_go();
@@ -269,6 +275,17 @@ void Client::receive() {
     ++number_;
   });
   if (!done) retry(done.error(), {});
+}
+
+void Client::tell_agent() {
+  const bool known = state_ == State::Connected || state_ == State::Quiesced;
+  const std::tuple now{known ? state_ : State::Waiting, resent_, last_blackout_};
+  if (agent_.fd() < 0 || told_ == now) return;
+  told_ = now;
+  const char* word = state_ == State::Connected  ? "up"
+                     : state_ == State::Quiesced ? "quiesced"
+                                                 : "reconnecting";
+  agent_.report(word, state_ == State::Connected, last_blackout_, resent_);
 }
 
 void Client::keep_status() {

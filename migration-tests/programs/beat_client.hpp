@@ -4,6 +4,7 @@
 #pragma once
 
 #include <optional>
+#include <tuple>
 
 #include "address_watch.hpp"
 #include "agent_socket.hpp"
@@ -34,6 +35,7 @@ class Client {
   void beat();
   void receive();
   void keep_status();
+  void tell_agent();
   std::string status() const;
   Time next_deadline() const;
 
@@ -59,6 +61,10 @@ class Client {
   std::uint64_t resent_ = 0;
   std::uint64_t errors_ = 0;
   unsigned connections_ = 0;
+  Time down_since_{};
+  std::chrono::milliseconds last_blackout_{-1};  ///< none yet
+  /// What the agent has been told; it is told again when this is not so any more.
+  std::optional<std::tuple<State, std::uint64_t, std::chrono::milliseconds>> told_;
   Time next_agent_try_{};
   Time next_status_{};
 };
