@@ -130,7 +130,11 @@ std::vector<RdmaDevice> RdmaNetlink::list() {
   std::vector<RdmaDevice> out;
   auto* netlink = socket();
   if (netlink == nullptr) return out;
-  for (auto& listed : list_with_netdevs(*netlink)) out.push_back(std::move(listed.device));
+  for (auto& listed : list_with_netdevs(*netlink)) {
+    // Of an InfiniBand port the kernel names no interface: IPoIB stands on it, it is not its own.
+    if (listed.device.netdev.empty()) listed.device.netdev = sysfs_.ipoib_netdev(listed.device.name);
+    out.push_back(std::move(listed.device));
+  }
   return out;
 }
 

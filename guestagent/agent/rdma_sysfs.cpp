@@ -92,6 +92,17 @@ std::vector<protocol::GidEntry> RdmaSysfs::gids(const std::string& device,
   return out;
 }
 
+// The interfaces of all ports and their children are in one folder: dev_port tells the port, and only a child
+// has a file `parent`.
+std::string RdmaSysfs::ipoib_netdev(const std::string& device) const {
+  for (const auto& name : names_in(sys_ / "class/infiniband" / device / "device/net")) {
+    const auto link = sys_ / "class/net" / name;
+    const bool infiniband = read_line(link / "type") == "32";
+    if (infiniband && read_line(link / "dev_port") == "0" && read_line(link / "parent").empty()) return name;
+  }
+  return {};
+}
+
 std::string RdmaSysfs::pci_address(const std::string& device) const {
   std::error_code none;
   const auto name = fs::read_symlink(sys_ / "class/infiniband" / device / "device", none).filename().string();

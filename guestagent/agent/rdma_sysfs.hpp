@@ -22,6 +22,8 @@ class RdmaSysfs {
   /// As RdmaLinks::gids.
   [[nodiscard]] std::vector<protocol::GidEntry> gids(const std::string& device,
                                                      const std::vector<std::string>& wanted) const;
+  /// The IPoIB interface on port 1, not a P_Key child of it; or empty.
+  [[nodiscard]] std::string ipoib_netdev(const std::string& device) const;
   [[nodiscard]] std::string pci_address(const std::string& device) const;  // or empty
   [[nodiscard]] std::map<std::string, std::string> uverbs() const;         // "uverbs0" -> "rxe0"
   [[nodiscard]] std::map<std::string, std::uint64_t> counters(const std::string& device, std::uint32_t port,
