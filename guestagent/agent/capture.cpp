@@ -27,7 +27,10 @@ std::string to_hex(const Bytes& bytes) {
 
 json items_json(const std::vector<CapturedItem>& items) {
   auto out = json::array();
-  for (const auto& item : items) out.push_back({{"text", item.text}, {"message", to_hex(item.message)}});
+  for (const auto& item : items) {
+    out.push_back({{"text", item.text}, {"message", to_hex(item.message)}});
+    if (item.expires) out.back()["expires"] = true;
+  }
   return out;
 }
 
@@ -53,17 +56,22 @@ json link_json(const CapturedLink& link) {
   return out;
 }
 
-void read_item(FieldReader& in, CapturedItem& out) {
+void read_hex(FieldReader& in, const char* key, Bytes& out) {
   std::string hex;
-  in.text("text", out.text, max_item_bytes);
-  in.text("message", hex, max_item_bytes);
+  in.text(key, hex, max_item_bytes);
   const auto digit = [](char c) { return c >= 'a' ? c - 'a' + 10 : c - '0'; };
   if (hex.size() % 2 != 0 || hex.find_first_not_of("0123456789abcdef") != std::string::npos) {
-    return in.refuse("message", "must be hex");
+    return in.refuse(key, "must be hex");
   }
   for (std::size_t i = 0; i < hex.size(); i += 2) {
-    out.message.push_back(static_cast<std::uint8_t>(digit(hex[i]) * 16 + digit(hex[i + 1])));
+    out.push_back(static_cast<std::uint8_t>(digit(hex[i]) * 16 + digit(hex[i + 1])));
   }
+}
+
+void read_item(FieldReader& in, CapturedItem& out) {
+  in.text("text", out.text, max_item_bytes);
+  read_hex(in, "message", out.message);
+  in.optional_boolean("expires", out.expires);
 }
 
 void read_vlan(FieldReader& in, VlanTag& out) {
@@ -94,6 +102,43 @@ void read_link(FieldReader& in, CapturedLink& out) {
   in.optional_object("ipoib", out.ipoib, read_ipoib);
 }
 
+json lease_json(const dhcp::Lease& lease) {
+  return {{"netdev", lease.netdev},
+          {"index", lease.captured_index},
+          {"address", lease.address},
+          {"client", lease.client},
+          {"identifier", to_hex(lease.identifier)},
+          {"identity_known", lease.identity == dhcp::Identity::Known}};
+}
+
+void read_lease(FieldReader& in, dhcp::Lease& out) {
+  bool known = false;
+  in.text("netdev", out.netdev, limits::netdev_bytes);
+  in.integer("index", out.captured_index);
+  in.text("address", out.address, limits::address_bytes);
+  in.text("client", out.client, limits::name_bytes);
+  read_hex(in, "identifier", out.identifier);
+  in.boolean("identity_known", known);
+  out.identity = known ? dhcp::Identity::Known : dhcp::Identity::Assumed;
+}
+
+json setting_json(const RdmaSetting& setting) {
+  return {{"port", setting.port}, {"name", setting.name}, {"value", setting.value}};
+}
+
+void read_setting(FieldReader& in, RdmaSetting& out) {
+  in.text("port", out.port, limits::name_bytes);
+  in.text("name", out.name, limits::name_bytes);
+  in.text("value", out.value, limits::name_bytes);
+}
+
+template <class T>
+json list_of(const std::vector<T>& items, json (*to_json)(const T&)) {
+  auto out = json::array();
+  for (const auto& item : items) out.push_back(to_json(item));
+  return out;
+}
+
 void read_device(FieldReader& in, CapturedDevice& out) {
   std::optional<CapturedLink> link;
   std::optional<protocol::DeviceTarget> target;
@@ -101,6 +146,9 @@ void read_device(FieldReader& in, CapturedDevice& out) {
   in.optional_object("link", link, read_link);
   in.text("rdma", out.rdma, limits::rdma_name_bytes);
   in.list("gids", out.gids, limits::gids, protocol::read_gid);
+  if (in.has("managed_by")) in.text("managed_by", out.managed_by, limits::name_bytes);
+  in.optional_list("leases", out.leases, max_items, read_lease);
+  in.optional_list("settings", out.settings, max_items, read_setting);
   if (!link || !target) return in.refuse("link", "and target must be there");
   out.link = std::move(*link);
   out.target = *target;
@@ -114,7 +162,10 @@ std::string to_text(const Capture& capture, const std::string& boot_id) {
     devices.push_back({{"target", protocol::to_json(device.target)},
                        {"link", link_json(device.link)},
                        {"rdma", device.rdma},
-                       {"gids", protocol::list_json(device.gids)}});
+                       {"gids", protocol::list_json(device.gids)},
+                       {"managed_by", device.managed_by},
+                       {"leases", list_of(device.leases, lease_json)},
+                       {"settings", list_of(device.settings, setting_json)}});
   }
   return protocol::dump({{"format", format},
                          {"boot_id", boot_id},

@@ -7,7 +7,9 @@
 #include <string>
 #include <vector>
 
+#include "guestagent/agent/dhcp/origin.hpp"
 #include "guestagent/agent/network_state.hpp"
+#include "guestagent/agent/rdma_settings.hpp"
 
 namespace rdmove::agent {
 
@@ -16,6 +18,9 @@ struct CapturedDevice {
   CapturedLink link;
   std::string rdma;                      // name of the RDMA device; empty: there was none
   std::vector<protocol::GidEntry> gids;  // its GID table
+  std::string managed_by{};              // who sets the addresses; empty: the agent restores them
+  std::vector<dhcp::Lease> leases{};     // none if it is managed: then they are the manager's
+  std::vector<RdmaSetting> settings{};
   bool operator==(const CapturedDevice&) const = default;
 };
 

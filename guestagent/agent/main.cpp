@@ -10,14 +10,18 @@
 #include <iostream>
 #include <random>
 
+#include "guestagent/agent/address_monitor.hpp"
 #include "guestagent/agent/application_hub.hpp"
 #include "guestagent/agent/asio_timers.hpp"
+#include "guestagent/agent/dhcp/address_table.hpp"
+#include "guestagent/agent/dhcp/confirmations.hpp"
 #include "guestagent/agent/host_service.hpp"
 #include "guestagent/agent/link_monitor.hpp"
 #include "guestagent/agent/packet_announcer.hpp"
 #include "guestagent/agent/proc_scan.hpp"
 #include "guestagent/agent/rdma_netlink.hpp"
 #include "guestagent/agent/rtnetlink.hpp"
+#include "guestagent/agent/verbs_gid_events.hpp"
 
 namespace {
 
@@ -29,6 +33,7 @@ struct Options {
   std::string state_dir = "/run/rdmove";
   std::string proc = "/proc";
   std::string sys = "/sys";
+  std::string root = "/";
 };
 
 std::string boot_id(const std::string& proc) {
@@ -64,7 +69,14 @@ void run(const Options& options) {
   ApplicationHub applications(io, timers, options.socket);
   PacketAnnouncer announcer;
   CaptureStore store(options.state_dir, boot);
-  Services services{network, rdma, processes, applications, announcer, timers, store};
+  ManagerFiles managers(options.root);
+  AddressMonitor address_events(io);
+  dhcp::AddressTable leased_addresses;
+  dhcp::Confirmations leases(io, timers, leased_addresses, options.root, options.proc);
+  RdmaSettingFiles rdma_settings(options.sys);
+  VerbsGidEvents gid_events(io);
+  Services services{network, rdma,     processes,      applications, announcer,     timers,
+                    store,   managers, address_events, leases,       rdma_settings, gid_events};
 
   HostService host(io, open_host_port(options.port, options.sys), services, sysfs,
                    {rdmove::protocol::protocol_version, "rdmove " RDMOVE_VERSION, boot, new_instance()});
@@ -91,6 +103,7 @@ int main(int argc, char** argv) {
       ->capture_default_str();
   app.add_option("--proc", options.proc, "where proc is mounted (for tests)")->capture_default_str();
   app.add_option("--sys", options.sys, "where sysfs is mounted (for tests)")->capture_default_str();
+  app.add_option("--root", options.root, "where /etc, /run and /var are (for tests)")->capture_default_str();
   CLI11_PARSE(app, argc, argv);
 
   spdlog::set_default_logger(spdlog::stderr_logger_st("agent"));

@@ -133,6 +133,9 @@ void Moves::undo() {
     if (auto added = services_.rdma.add_soft_roce(device.rdma, link->name); !added) {
       spdlog::error("migration={} rdma={} {}", capture->migration.text(), device.rdma, added.error().message);
     }
+    for (const auto& failed : services_.rdma_settings.put_back(device.rdma, device.settings)) {
+      spdlog::warn("migration={} not put back: {}", capture->migration.text(), failed);
+    }
   }
   services_.store.remove(capture->migration);
   weigh_anchor(services_.rdma);

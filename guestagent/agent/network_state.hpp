@@ -55,6 +55,7 @@ struct LinkInfo {
 struct CapturedItem {
   std::string text;  // for people, answers and log lines: "10.0.0.5/24", "default via 10.0.0.1"
   Bytes message;
+  bool expires = false;  // an address with a finite lifetime
   auto operator<=>(const CapturedItem&) const = default;
 };
 

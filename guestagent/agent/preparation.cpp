@@ -175,7 +175,11 @@ Result<void> Preparation::capture() {
     if (!link) return tl::unexpected(link.error());
     const auto gids =
         rdma_[i].empty() ? std::vector<protocol::GidEntry>{} : services_.rdma.gids(rdma_[i], {});
-    capture_.devices.push_back({request_.devices[i], std::move(*link), rdma_[i], gids});
+    auto manager = services_.managers.manager_of(links_[i]);
+    auto leases = manager.empty() ? services_.leases.find(*link) : std::vector<dhcp::Lease>{};
+    auto settings = rdma_[i].empty() ? std::vector<RdmaSetting>{} : services_.rdma_settings.capture(rdma_[i]);
+    capture_.devices.push_back({request_.devices[i], std::move(*link), rdma_[i], gids, std::move(manager),
+                                std::move(leases), std::move(settings)});
   }
   return services_.store.save(capture_);
 }

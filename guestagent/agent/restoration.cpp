@@ -3,6 +3,7 @@
 #include <spdlog/spdlog.h>
 
 #include <algorithm>
+#include <utility>
 
 #include "guestagent/agent/anchor.hpp"
 #include "guestagent/agent/gid.hpp"
@@ -11,9 +12,11 @@
 namespace rdmove::agent {
 namespace {
 
-// The kernel reports no change of a GID table, nor (to rtnetlink) a new RDMA device; this is how often we
-// look while that is all that is missing, until the deadline.
+// rtnetlink does not report a new RDMA device, and there is no event of its GIDs until it is opened; this is
+// how often we look while that is all that is missing, until the deadline.
 constexpr milliseconds look_interval{5};
+// With the device open its event tells. The kernel keeps only so many of them for us.
+constexpr milliseconds look_interval_with_events{100};
 
 std::vector<std::string> bounded(std::vector<std::string> items, std::size_t max_count,
                                  std::size_t max_bytes) {
@@ -48,14 +51,16 @@ void Restoration::start() {
 void Restoration::advance() {
   next_look_.reset();
   bool complete = true;
-  bool look_again = false;
+  std::optional<milliseconds> next;
   for (auto& device : devices_) {
     if (advance(device)) continue;
     complete = false;
-    look_again |= device.missing.piece == "gid" || device.missing.piece == "rdma";
+    if (device.missing.piece != "gid" && device.missing.piece != "rdma") continue;
+    const auto interval = device.gid_watch ? look_interval_with_events : look_interval;
+    next = std::min(next.value_or(interval), interval);
   }
   if (complete) return succeed();
-  if (look_again) next_look_ = services_.timers.after(look_interval, [this] { advance(); });
+  if (next) next_look_ = services_.timers.after(*next, [this] { advance(); });
 }
 
 bool Restoration::advance(Device& device) {
@@ -63,7 +68,9 @@ bool Restoration::advance(Device& device) {
   if (device.complete) return true;
   if (!device.up.lost_addresses.empty()) return lacks(device, "address", device.up.lost_addresses.front());
   announce(device);
-  if (!find_rdma(device) || !find_gids(device)) return false;
+  if (!find_rdma(device)) return false;
+  put_settings(device);
+  if (!find_gids(device)) return false;
   if (!device.link->carrier) return lacks(device, "link", device.link->name);
   retry_routes(device);
   return device.complete = true;
@@ -75,6 +82,30 @@ void Restoration::announce(Device& device) {
   if (device.announced || !device.link->carrier) return;
   device.announced = true;
   for (const auto& link : device.up.links) services_.announcer.announce(link);
+  confirm_leases(device);
+}
+
+// Asked as soon as there is a carrier, and never waited for: the addresses are in use, as RFC 2131 allows
+// within their lifetime.
+void Restoration::confirm_leases(const Device& device) {
+  if (!device.captured) return;
+  for (const auto& lease : device.captured->leases) {
+    for (const auto& link : device.up.links) {
+      if (link.captured_index != lease.captured_index) continue;
+      services_.leases.confirm(link, lease, [warnings = lease_warnings_](const std::string& text) {
+        spdlog::warn("{}", text);
+        warnings->push_back(text);
+      });
+    }
+  }
+}
+
+void Restoration::put_settings(Device& device) {
+  if (device.settings_put || !device.captured || device.rdma.empty()) return;
+  device.settings_put = true;
+  for (auto& failed : services_.rdma_settings.put_back(device.rdma, device.captured->settings)) {
+    device.up.warnings.push_back("not put back: " + failed);
+  }
 }
 
 bool Restoration::lacks(Device& device, std::string piece, std::string name) {
@@ -93,27 +124,63 @@ bool Restoration::find_link(Device& device) {
   if (!link) {
     device.link.reset();
     device.complete = false;
+    close_rdma(device);  // its removal would wait for us
     return lacks(device, "device", to_text(device.target.identity));
   }
   const bool known = device.link && device.link->index == link->index;
   device.link = std::move(link);
-  if (known && device.up.lost_addresses.empty()) return true;
+  if (known && device.up.lost_addresses.empty() && !device.up.links.empty()) return true;
 
   device.complete = false;
   device.announced = false;
+  device.settings_put = false;
+  close_rdma(device);
   device.rdma.clear();
+  device.failed_routes.clear();
+  device.routes_retried = false;
+  if (!known) {
+    device.managed.reset();
+    device.up = {};
+  }
+  if (!manager_is_done(device)) return lacks(device, "address", device.managed->missing());
+  if (device.managed && device.managed->succeeded()) {
+    device.up = device.managed->restored();
+    return true;
+  }
+  bring_up(device);
+  return true;
+}
+
+// Or has had its time, and what is missing is ours to do.
+bool Restoration::manager_is_done(Device& device) {
+  if (!device.captured || device.captured->managed_by.empty()) return true;
+  if (!device.managed) {
+    device.managed = std::make_unique<ManagedDevice>(services_, *device.captured,
+                                                     started_ + request_.deadline / 2, [this] { advance(); });
+  }
+  return device.managed->look(*device.link);
+}
+
+void Restoration::bring_up(Device& device) {
   const auto& captured = device.captured;
   CapturedLink as_it_is;
   if (!captured) {
-    as_it_is = {
-        device.link->index, device.link->name, device.link->identity, device.link->mtu, true, {}, {}, {}, {}, {}};
+    as_it_is.index = device.link->index;
+    as_it_is.netdev = device.link->name;
+    as_it_is.identity = device.link->identity;
+    as_it_is.mtu = device.link->mtu;
+    as_it_is.up = true;
   }
   const auto& wanted = captured ? captured->link : as_it_is;
   device.up = services_.network.bring_up(*device.link, wanted);
   device.failed_routes = services_.network.put_routes(device.up.links, wanted);
-  device.routes_retried = false;
-  if (auto now = services_.network.find(device.target.identity, device.target.kind)) device.link = std::move(now);
-  return true;
+  if (auto now = services_.network.find(device.target.identity, device.target.kind))
+    device.link = std::move(now);
+}
+
+void Restoration::close_rdma(Device& device) {
+  device.gid_watch.reset();
+  device.gid_watch_asked = false;
 }
 
 // What failed for want of a carrier, or of a route that came after it.
@@ -125,7 +192,9 @@ void Restoration::retry_routes(Device& device) {
 
 bool Restoration::find_rdma(Device& device) {
   if (device.captured && device.captured->rdma.empty()) return true;
-  device.rdma = rdma_device_on(services_.rdma, device.link->name);
+  auto found = rdma_device_on(services_.rdma, device.link->name);
+  if (found != device.rdma) close_rdma(device);
+  device.rdma = std::move(found);
   if (!device.rdma.empty()) return true;
   if (device.target.kind == DeviceKind::Vf) return lacks(device, "rdma", device.link->name);
 
@@ -150,23 +219,37 @@ std::string Restoration::free_rdma_name(const std::string& wanted) const {
   }
 }
 
-// Wanted is what was there at capture; without that, a GID for each address that the device has now.
+// The device is opened only if the first look does not find all: with soft-RoCE it does, and opening costs an
+// emulated guest some 20 to 70 ms. It is closed before anybody is told: we would be a holdout ourselves.
 bool Restoration::find_gids(Device& device) {
   if (device.rdma.empty()) return true;
+  auto missing = missing_gid(device);
+  if (!missing.empty() && !std::exchange(device.gid_watch_asked, true)) {
+    device.gid_watch = services_.gid_events.watch(device.rdma, [this] { advance(); });
+    if (device.gid_watch) missing = missing_gid(device);  // what came before that is not reported
+  }
+  if (!missing.empty()) return lacks(device, "gid", std::move(missing));
+  device.gid_watch.reset();
+  return true;
+}
+
+// Wanted is what was there at capture; without that, on Ethernet, a GID for each address that the device has
+// now. Under whatever index.
+std::string Restoration::missing_gid(Device& device) {
   std::vector<std::string> wanted;
   if (device.captured && !device.captured->gids.empty()) {
     for (const auto& entry : device.captured->gids) wanted.push_back(entry.gid);
-  } else if (!device.up.links.empty()) {
+  } else if (std::holds_alternative<MacAddress>(device.target.identity) && !device.up.links.empty()) {
     for (const auto& address : device.up.links.front().addresses) wanted.push_back(gid_of_address(address));
   }
   std::erase(wanted, std::string{});
   device.gids = services_.rdma.gids(device.rdma, wanted);
-  for (const auto& gid : wanted) {
+  for (auto& gid : wanted) {
     const bool there =
         std::any_of(device.gids.begin(), device.gids.end(), [&](const auto& e) { return e.gid == gid; });
-    if (!there) return lacks(device, "gid", gid);
+    if (!there) return std::move(gid);
   }
-  return true;
+  return {};
 }
 
 void Restoration::deadline_passed() {
@@ -190,10 +273,13 @@ void Restoration::succeed() {
     if (gids.size() > protocol::limits::gids) gids.resize(protocol::limits::gids);
     result.devices.push_back(
         {device.target.alias, device.target.identity, device.link->name, device.rdma, std::move(gids),
-         bounded(std::move(addresses), protocol::limits::addresses, protocol::limits::address_bytes)});
+         bounded(std::move(addresses), protocol::limits::addresses, protocol::limits::address_bytes),
+         device.managed && device.managed->succeeded() ? device.captured->managed_by : std::string{}});
+    if (device.managed && !device.managed->succeeded()) result.warnings.push_back(device.managed->warning());
     result.warnings.insert(result.warnings.end(), device.up.warnings.begin(), device.up.warnings.end());
     for (const auto& route : device.failed_routes) result.warnings.push_back("not put back: " + route);
   }
+  result.warnings.insert(result.warnings.end(), lease_warnings_->begin(), lease_warnings_->end());
   result.warnings = bounded(std::move(result.warnings), protocol::limits::warnings, 200);
 
   // Before `ready`, which makes applications look at their devices and so let go of it. Only a forced

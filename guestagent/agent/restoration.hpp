@@ -13,6 +13,7 @@
 #include <optional>
 #include <vector>
 
+#include "guestagent/agent/managed_device.hpp"
 #include "guestagent/agent/services.hpp"
 #include "guestagent/protocol/move.hpp"
 
@@ -36,21 +37,31 @@ class Restoration {
     protocol::DeviceTarget target;
     std::optional<CapturedDevice> captured;
     std::optional<LinkInfo> link;
-    NetworkState::BroughtUp up;
+    std::unique_ptr<ManagedDevice> managed;  // while and after somebody else puts the addresses back
+    NetworkState::BroughtUp up;              // without links until they are
     std::vector<std::string> failed_routes;
     bool routes_retried = false;
     std::string rdma;
     std::string rdma_error;
     std::vector<protocol::GidEntry> gids;
+    std::unique_ptr<GidEvents::Watch> gid_watch;  // while a GID is missing: it holds the device open
+    bool gid_watch_asked = false;
     protocol::MissingPiece missing;
     bool announced = false;
+    bool settings_put = false;
     bool complete = false;
   };
 
   bool advance(Device& device);
   bool find_link(Device& device);
+  bool manager_is_done(Device& device);
+  void bring_up(Device& device);
   bool find_rdma(Device& device);
+  void put_settings(Device& device);
+  void confirm_leases(const Device& device);
+  static void close_rdma(Device& device);
   bool find_gids(Device& device);
+  std::string missing_gid(Device& device);
   void retry_routes(Device& device);
   void announce(Device& device);
   [[nodiscard]] std::string free_rdma_name(const std::string& wanted) const;
@@ -64,6 +75,8 @@ class Restoration {
   Done done_;
   milliseconds started_;
   std::vector<Device> devices_;
+  // Of the leases, which may outlive us.
+  std::shared_ptr<std::vector<std::string>> lease_warnings_ = std::make_shared<std::vector<std::string>>();
   std::unique_ptr<Timer> deadline_;
   std::unique_ptr<Timer> next_look_;
 };

@@ -54,6 +54,8 @@ std::string route_text(const Parts<rtmsg>& route) {
   return text + fmt::format(" table {}", route.number(RTA_TABLE, route.header.rtm_table));
 }
 
+constexpr std::uint32_t forever = 0xffffffff;
+
 bool is_kernel_made(unsigned char protocol) {
   return protocol == RTPROT_KERNEL || protocol == RTPROT_REDIRECT || protocol == RTPROT_RA;
 }
@@ -69,7 +71,12 @@ std::optional<CapturedItem> address(const nlmsghdr& message, int index) {
   if (own == nullptr) return std::nullopt;
   const auto text = fmt::format("{}/{}", ip_text(parts.header.ifa_family, *own),
                                 static_cast<int>(parts.header.ifa_prefixlen));
-  return CapturedItem{text, std::move(bytes)};
+  ifa_cacheinfo lifetime{};
+  const auto* cache = parts.find(IFA_CACHEINFO);
+  if (cache != nullptr && cache->size() >= sizeof lifetime)
+    std::memcpy(&lifetime, cache->data(), sizeof lifetime);
+  const bool expires = cache != nullptr && lifetime.ifa_valid != forever;
+  return CapturedItem{text, std::move(bytes), expires};
 }
 
 std::optional<CapturedItem> route(const nlmsghdr& message, int index) {

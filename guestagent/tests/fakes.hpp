@@ -94,7 +94,7 @@ class FakeNetwork final : public NetworkState {
     if (lost.empty()) {
       for (const auto& address : captured.addresses) present = {address.text};
     }
-    out.links.push_back({to.index, captured.netdev, mac, present});
+    out.links.push_back({to.index, captured.netdev, mac, present, captured.index, {}, {}});
     return out;
   }
   std::vector<std::string> put_routes(const std::vector<RestoredLink>&, const CapturedLink&) override {

@@ -1,64 +1,10 @@
 #include "guestagent/agent/moves.hpp"
 
-#include <gmock/gmock.h>
-
 #include "guestagent/agent/inventory.hpp"
-#include "guestagent/protocol/inventory.hpp"
-#include "guestagent/tests/fakes.hpp"
+#include "guestagent/tests/moves_fixture.hpp"
 
 namespace rdmove::agent::test {
 namespace {
-
-using protocol::ErrorCode;
-using protocol::HoldoutsResult;
-using protocol::MissingPiece;
-using protocol::PrepareResult;
-using protocol::RestoreResult;
-using testing::ElementsAre;
-using testing::IsEmpty;
-
-const auto m1 = *protocol::MigrationId::parse("m1");
-const auto m2 = *protocol::MigrationId::parse("m2");
-
-class MovesTest : public testing::Test {
- protected:
-  void prepare(protocol::MigrationId migration = m1, bool force = false,
-               protocol::DeviceTarget device = soft) {
-    moves->prepare({migration, milliseconds(2000), force, {device}},
-                   [this](const auto& answer) { prepared.push_back(answer); });
-  }
-  void restore(protocol::MigrationId migration = m1, protocol::DeviceTarget device = soft) {
-    moves->restore({migration, milliseconds(1000), {device}},
-                   [this](const auto& answer) { restored.push_back(answer); });
-  }
-  void restart_agent() { moves = std::make_unique<Moves>(services, on_ready); }
-  void prepare_fully() {
-    prepare();
-    rdma.finish_removal("rxe0");
-    ASSERT_TRUE(prepared.back());
-  }
-  void replug(int index = 3, const std::string& name = "eth1") {
-    network.unplug();
-    moves->links_changed();
-    network.plug(index, name);
-    moves->links_changed();
-  }
-
-  TemporaryFolder folder;
-  FakeTimers timers;
-  FakeNetwork network;
-  FakeRdma rdma{network};
-  FakeProcesses processes;
-  FakeApplications applications;
-  FakeAnnouncer announcer;
-  CaptureStore store{folder.path, "boot"};
-  Services services{network, rdma, processes, applications, announcer, timers, store};
-  std::vector<protocol::Ready> ready;
-  Moves::OnReady on_ready = [this](const protocol::Ready& r) { ready.push_back(r); };
-  std::vector<Result<PrepareResult>> prepared;
-  std::vector<Result<RestoreResult>> restored;
-  std::unique_ptr<Moves> moves = std::make_unique<Moves>(services, on_ready);
-};
 
 TEST_F(MovesTest, a_move_and_its_return) {
   applications.let_go[7] = false;
@@ -433,102 +379,6 @@ TEST_F(MovesTest, a_restarted_agent_restores_from_the_file) {
   ASSERT_EQ(restored.size(), 1U);
   ASSERT_TRUE(restored[0]) << restored[0].error().message;
   EXPECT_EQ(network.put_back, network.state);
-}
-
-TEST_F(MovesTest, without_a_capture_uses_what_is_there) {
-  rdma.devices.clear();
-  network.plug(3, "eth0");
-  network.present = {"10.0.0.9/24"};
-  restore();
-  ASSERT_EQ(restored.size(), 1U);
-  ASSERT_TRUE(restored[0]);
-  EXPECT_EQ(restored[0]->devices[0].rdma, "rxe0");
-  EXPECT_THAT(restored[0]->devices[0].addresses, ElementsAre("10.0.0.9/24"));
-}
-
-TEST_F(MovesTest, takes_another_name_when_the_old_one_is_taken) {
-  prepare_fully();
-  rdma.devices.push_back({"rxe0", "eth7"});
-  replug();
-  restore();
-  EXPECT_EQ(restored.at(0)->devices[0].rdma, "rxe1");
-}
-
-TEST_F(MovesTest, retries_a_route_that_was_refused_and_then_only_warns) {
-  prepare_fully();
-  replug();
-  network.routes_refused = 1;
-  restore();
-  EXPECT_THAT(restored.at(0)->warnings, IsEmpty());
-  prepare(m2);
-  rdma.finish_removal("rxe0");
-  network.plug(5, "eth0");
-  network.routes_refused = 9;
-  restore(m2);
-  EXPECT_THAT(restored.at(1)->warnings, ElementsAre("not put back: default"));
-}
-
-TEST_F(MovesTest, starts_over_when_the_device_goes_and_comes_during_a_restore) {
-  prepare_fully();
-  replug(3);
-  rdma.gids_are_there = false;
-  restore();
-  rdma.devices.clear();
-  replug(4);
-  rdma.gids_are_there = true;
-  timers.advance(milliseconds(10));
-  ASSERT_EQ(restored.size(), 1U);
-  EXPECT_TRUE(restored[0]);
-  EXPECT_EQ(network.brought_up, 2);
-}
-
-class MissingTest : public MovesTest {
- protected:
-  MissingPiece missing_after_deadline() {
-    restore();
-    EXPECT_THAT(restored, IsEmpty());
-    timers.advance(milliseconds(1000));
-    EXPECT_EQ(restored.size(), 1U);
-    EXPECT_EQ(restored.at(0).error().code, ErrorCode::DeadlinePassed);
-    EXPECT_TRUE(timers.idle());
-    EXPECT_EQ(moves->prepared(), m1) << "it can be asked again";
-    return *MissingPiece::from_payload(restored.at(0).error().data);
-  }
-};
-
-TEST_F(MissingTest, device) {
-  prepare_fully();
-  network.unplug();
-  EXPECT_EQ(missing_after_deadline(), (MissingPiece{"device", mac.text(), "ua-rdma0"}));
-  network.plug(3, "eth0");
-  restore();
-  EXPECT_TRUE(restored.at(1));
-}
-
-TEST_F(MissingTest, address) {
-  prepare_fully();
-  network.lost = {"10.0.0.5/24"};
-  EXPECT_EQ(missing_after_deadline().piece, "address");
-}
-
-TEST_F(MissingTest, rdma_device_with_the_reason) {
-  prepare_fully();
-  rdma.refuses_to_add = "is rdma_rxe loaded?";
-  EXPECT_EQ(missing_after_deadline().piece, "rdma");
-  EXPECT_THAT(restored[0].error().message, testing::HasSubstr("rdma_rxe"));
-}
-
-TEST_F(MissingTest, gid) {
-  prepare_fully();
-  rdma.gids_are_there = false;
-  EXPECT_EQ(missing_after_deadline(),
-            (MissingPiece{"gid", "0000:0000:0000:0000:0000:ffff:0a00:0005", "ua-rdma0"}));
-}
-
-TEST_F(MissingTest, carrier) {
-  prepare_fully();
-  network.link->carrier = false;
-  EXPECT_EQ(missing_after_deadline(), (MissingPiece{"link", "eth0", "ua-rdma0"}));
 }
 
 }  // namespace
