@@ -13,7 +13,12 @@ enum class ArpOperation : std::uint16_t { Request = 1, Reply = 2 };
 /// A gratuitous ARP packet without its link header.
 Bytes gratuitous_arp(ArpOperation operation, const Bytes& own, const std::array<std::uint8_t, 4>& address);
 
-/// An unsolicited neighbour advertisement (ICMPv6, its checksum left to the kernel) with the override flag.
+/// An unsolicited neighbour advertisement to all nodes, with the override flag: an IPv6 packet. Made whole,
+/// since a socket that leaves its header to the kernel needs a multicast route, which comes only some time
+/// after the carrier.
 Bytes neighbour_advertisement(const Bytes& own, const std::array<std::uint8_t, 16>& address);
+
+/// The link-layer address of ff02::1, on a link with this broadcast address.
+Bytes all_nodes(const Bytes& broadcast);
 
 }  // namespace rdmove::agent

@@ -1,4 +1,4 @@
-// Announcer by a packet socket (ARP) and a raw ICMPv6 socket (neighbour advertisements).
+// Announcer by packet sockets: ARP and neighbour advertisements.
 #pragma once
 
 #include "guestagent/agent/announcer.hpp"

@@ -28,10 +28,19 @@ TEST(Announcement, arp_on_ipoib_has_hardware_type_32_and_the_whole_20_bytes) {
 }
 
 TEST(Announcement, neighbour_advertisement_has_the_option_in_the_links_own_length) {
-  const auto head = std::string("88 00 0000 20000000 fd000000000000000000000000000005");
-  EXPECT_EQ(neighbour_advertisement(mac, v6), from_hex(head + "02 01 52:54:00:00:00:01"));
+  const std::string head = "fd000000000000000000000000000005 ff020000000000000000000000000001";
+  const std::string target = "20000000 fd000000000000000000000000000005";
+  EXPECT_EQ(neighbour_advertisement(mac, v6),
+            from_hex("60000000 0020 3a ff" + head + "88 00 0a3f" + target + "02 01 52:54:00:00:00:01"));
   EXPECT_EQ(neighbour_advertisement(ipoib, v6),
-            from_hex(head + "02 03 0000 80000208 fe80000000000000 0002c903000a1b2c"));
+            from_hex("60000000 0030 3a ff" + head + "88 00 f7bc" + target +
+                     "02 03 0000 80000208 fe80000000000000 0002c903000a1b2c"));
+}
+
+TEST(Announcement, all_nodes_on_a_link) {
+  EXPECT_EQ(all_nodes(from_hex("ff:ff:ff:ff:ff:ff")), from_hex("33:33:00:00:00:01"));
+  EXPECT_EQ(all_nodes(from_hex("00ffffff ff12401b 8001 0000 00000000 ffffffff")),
+            from_hex("00ffffff ff12601b 8001 0000 00000000 00000001"));
 }
 
 }  // namespace

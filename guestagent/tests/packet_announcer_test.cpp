@@ -96,13 +96,8 @@ TEST_F(PacketAnnouncerTest, the_advertisement_leaves_with_the_long_option) {
   PacketAnnouncer().announce(link);
   bool seen = false;
   for (const auto& packet : caught(0x86dd)) {
-    if (packet.size() != 40 + 48 || packet[40] != 136) continue;
-    seen = true;
-    EXPECT_EQ(packet[7], 255) << "hop limit";
-    Bytes advertisement(packet.begin() + 40, packet.end());
-    advertisement[2] = advertisement[3] = 0;  // the kernel's checksum
-    EXPECT_EQ(advertisement,
-              neighbour_advertisement(ipoib_address, {0xfd, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 5}));
+    seen |=
+        packet == neighbour_advertisement(ipoib_address, {0xfd, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 5});
   }
   EXPECT_TRUE(seen);
 }
