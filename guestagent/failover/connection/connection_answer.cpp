@@ -129,8 +129,9 @@ void ConnectionCore::established() {
   keep_alive();
   const auto number = endpoint_->number();
   handler_->up(*handle_);
+  // Their event is used up: unless it is asked for again, there is never another.
   if (endpoint_ && endpoint_->number() == number && std::exchange(early_completions_, false))
-    hand_over(Handing::All);
+    completion_event();
 }
 
 }  // namespace rdmove::failover

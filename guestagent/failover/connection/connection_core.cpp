@@ -168,10 +168,13 @@ void ConnectionCore::hold() {
 void ConnectionCore::unhold() {
   if (state_ == ConnectionState::Gone) return;
   const auto self = shared_from_this();
-  quiescing_ = quiesced_ = false;
+  // An owner that was asked has stopped, and has no word for going on but up().
+  const bool was_asked = std::exchange(quiescing_, false);
+  quiesced_ = false;
   progress_ = nullptr;
   policy_.unhold(hub_->now());
-  if (stage_ == Stage::Leaving) return lose(DownReason::Quiesced);
+  if (state_ == ConnectionState::Up && (stage_ == Stage::Leaving || was_asked))
+    return lose(DownReason::Quiesced);
   drive();
 }
 

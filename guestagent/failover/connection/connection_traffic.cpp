@@ -80,13 +80,13 @@ void ConnectionCore::hand_over(Handing handing) {
       if ((done.opcode & IBV_WC_RECV) == 0 && sends_posted_ > 0) --sends_posted_;
       any = true;
       handler_->completed(*handle_, done);
-      if (!is_same()) return;
+      if (!is_same()) return void(handing_over_ = false);
     }
   }
   last_completion_ = hub_->now();
   if (any) handler_->batch_done(*handle_);
-  if (!is_same()) return;
   handing_over_ = false;
+  if (!is_same()) return;
   if (handing == Handing::OnlyGood) return;
   if (const auto loss = std::exchange(loss_after_handing_, std::nullopt)) return lose(*loss);
   if (broken) return lose(DownReason::Broken);

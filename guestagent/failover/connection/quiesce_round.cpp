@@ -5,8 +5,9 @@
 namespace rdmove::failover::conn {
 namespace {
 
-constexpr Milliseconds margin{300};   // of the agent's time, for all that follows the owners' word
-constexpr Milliseconds goodbye{100};  // for the peers' answer; they have heard it long before
+constexpr Milliseconds margin{300};     // of the agent's time, for all that follows the owners' word
+constexpr Milliseconds margin_each{2};  // and for each connection that is taken down then
+constexpr Milliseconds goodbye{100};    // for the peers' answer; they have heard it long before
 constexpr Milliseconds again{200};
 constexpr unsigned most_rounds = 20;
 
@@ -14,7 +15,7 @@ constexpr unsigned most_rounds = 20;
 
 QuiesceRound::QuiesceRound(Hub& hub, Milliseconds time, std::function<void()> released)
     : hub_(hub),
-      deadline_(hub.now() + std::max(time - margin, time / 2)),
+      deadline_(hub.now() + std::max(time - margin - hub.report().connections * margin_each, time / 2)),
       released_(std::move(released)),
       timer_(hub.timers()) {}
 

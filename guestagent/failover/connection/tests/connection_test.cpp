@@ -45,6 +45,22 @@ TEST_F(TwoMachines, connect_and_exchange) {
   expect_order();
 }
 
+TEST_F(TwoMachines, what_arrives_before_an_acceptor_reads_established_is_not_the_last_that_it_hears_of) {
+  fabric.keep_established = true;
+  caller = &a->connect("10.0.0.2", 7000);
+  run(milliseconds(200));
+  ASSERT_EQ(caller->connection->state(), ConnectionState::Up);
+  callee = b->owners.front().get();
+  EXPECT_TRUE(caller->send());
+  run(milliseconds(50));
+  EXPECT_EQ(callee->received, 0);
+  for (const auto& tell : fabric.kept_established) tell();
+  run(milliseconds(50));
+  EXPECT_EQ(callee->received, 1);
+  expect_traffic();
+  expect_order();
+}
+
 TEST_F(TwoMachines, the_caller_comes_back_when_its_device_does) {
   bring_up();
   a->port.remove_device();
@@ -335,6 +351,22 @@ TEST_F(TwoMachines, a_move_that_is_called_off_reconnects_on_the_same_device) {
   a->hub.unhold();
   run(milliseconds(100));
   EXPECT_EQ(caller->ups, 2);
+  expect_traffic();
+  expect_order();
+}
+
+TEST_F(TwoMachines, an_owner_that_was_asked_goes_on_although_the_move_is_called_off_before_it_went_down) {
+  bring_up();
+  caller->answers_quiesce = false;
+  {
+    QuiesceRound round(a->hub, seconds(2), [] {});
+    round.start();
+    run(milliseconds(150));
+    EXPECT_EQ(caller->downs.size(), 0U);
+  }
+  a->hub.unhold();
+  run(milliseconds(200));
+  EXPECT_EQ(caller->ups, 2) << "it has stopped, and up() is the word for going on";
   expect_traffic();
   expect_order();
 }

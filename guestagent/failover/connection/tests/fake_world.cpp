@@ -209,7 +209,13 @@ Result<void> FakeEndpoint::accept(const CallWords& words) {
   auto event = event_for(CmEventKind::Established, caller->number_);
   event.private_data = padded(words.private_data, answer_data);
   caller->port.push(std::move(event));
-  port.push(event_for(CmEventKind::Established, number_));
+  const auto tell = [ours = &port, number = number_] {
+    ours->push(event_for(CmEventKind::Established, number));
+  };
+  if (port.fabric.keep_established)
+    port.fabric.kept_established.emplace_back(tell);
+  else
+    tell();
   return {};
 }
 

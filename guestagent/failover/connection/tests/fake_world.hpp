@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include <deque>
+#include <functional>
 #include <map>
 #include <set>
 #include <string>
@@ -105,6 +106,9 @@ struct Fabric {
   std::uint64_t last_number = 0;
   int lose_requests = 0;  ///< so many connect requests get lost
   int lose_answers = 0;   ///< and so many answers
+  /// Acceptors hear of ESTABLISHED only when these are run, as when a crowd of calls is read first.
+  bool keep_established = false;
+  std::vector<std::function<void()>> kept_established;
   [[nodiscard]] FakeEndpoint* find(EndpointNumber number) const;
 };
 
