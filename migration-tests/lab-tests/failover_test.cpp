@@ -17,8 +17,12 @@ class Failover : public Lab {
     return server + " --port 7472 --connections " + std::to_string(connections) + " --rate " +
            std::to_string(rate) + " --size 256 " + more;
   }
+  // An emulated guest needs more than the 2 s that are the default to take hundreds of connections down.
+  static std::vector<std::string> moving(const std::string& vm, const std::string& to) {
+    return {"migrate", vm, to, "--prepare-deadline", "20000"};
+  }
   static void move(const std::string& vm, const std::string& from, const std::string& to) {
-    const Outcome moved = rdmove(from, {"migrate", vm, to});
+    const Outcome moved = rdmove(from, moving(vm, to));
     ASSERT_EQ(moved.status, 0) << moved.output;
   }
   /// How often vm1 goes there and back: three times, unless a longer run is asked for.
@@ -31,9 +35,9 @@ class Failover : public Lab {
 TEST_F(Failover, one_and_64_connections_in_both_directions_three_times_there_and_back) {
   Ping at_peer("peer", "ping-server", "--server --port 7472");
   Ping at_mover("vm1", "ping-server", "--server --port 7472");
-  Ping one("vm1", "ping-one", client(kPeer, 1, 100));
-  Ping many("vm1", "ping-many", client(kPeer, 64, 2));
-  Ping towards("peer", "ping-many", client(kMover, 64, 2));
+  Ping one("vm1", "ping-one", client(kPeer, 1, 20));
+  Ping many("vm1", "ping-many", client(kPeer, 64, 1));
+  Ping towards("peer", "ping-many", client(kMover, 64, 1));
   expectFlows(one, 1);
   expectFlows(many, 64);
   expectFlows(towards, 64);
@@ -81,8 +85,8 @@ TEST_F(Failover, the_peer_moves_and_then_both_at_once) {
   move("peer", "hostb", "hosta");
   expectFlows(one, 16);
   expectWhole("peer", "hosta");
-  Running mover(rdmoveWords("hosta", {"migrate", "vm1", "hostb"}));
-  Running peer(rdmoveWords("hosta", {"migrate", "peer", "hostb"}));
+  Running mover(rdmoveWords("hosta", moving("vm1", "hostb")));
+  Running peer(rdmoveWords("hosta", moving("peer", "hostb")));
   const Outcome one_moved = mover.wait();
   const Outcome other_moved = peer.wait();
   EXPECT_EQ(one_moved.status, 0) << one_moved.output;
@@ -95,7 +99,7 @@ TEST_F(Failover, the_peer_moves_and_then_both_at_once) {
 
 TEST_F(Failover, the_device_vanishes_without_a_word) {
   Ping server("peer", "ping-server", "--server --port 7472");
-  Ping one("vm1", "ping-one", client(kPeer, 4, 50));
+  Ping one("vm1", "ping-one", client(kPeer, 4, 10));
   expectFlows(one, 4);
   const auto blackouts = one.number("blackouts");
   // As somebody who knows nothing of rdmove would do it; in the guest nobody was asked.
@@ -124,7 +128,7 @@ TEST_F(Failover, the_device_vanishes_without_a_word) {
 
 TEST_F(Failover, a_peer_process_that_was_started_anew_ends_the_session) {
   auto first = std::make_unique<Ping>("peer", "ping-server", "--server --port 7472");
-  Ping old("vm1", "ping-one", client(kPeer, 2, 50));
+  Ping old("vm1", "ping-one", client(kPeer, 2, 10));
   expectFlows(old, 2);
   first->send_signal("KILL");
   ASSERT_TRUE(within(seconds(20), [&] { return !first->runs(); }));
@@ -136,7 +140,7 @@ TEST_F(Failover, a_peer_process_that_was_started_anew_ends_the_session) {
   for (const auto& one : old.connections())
     EXPECT_NE(one.value("ended", "").find("restarted"), std::string::npos) << one.dump();
   EXPECT_EQ(old.finish().status, 1);
-  Ping fresh("vm1", "ping-fresh", client(kPeer, 2, 50));
+  Ping fresh("vm1", "ping-fresh", client(kPeer, 2, 10));
   expectFlows(fresh, 2);
   expectClean(fresh);
   expectCleanServer(second);
@@ -144,8 +148,8 @@ TEST_F(Failover, a_peer_process_that_was_started_anew_ends_the_session) {
 
 TEST_F(Failover, a_registered_program_that_ignores_quiesce_is_named_and_the_others_go_on) {
   Ping server("peer", "ping-server", "--server --port 7472");
-  Ping good("vm1", "ping-good", client(kPeer, 4, 20));
-  Ping deaf("vm1", "ping-deaf", client(kPeer, 1, 20));
+  Ping good("vm1", "ping-good", client(kPeer, 4, 10));
+  Ping deaf("vm1", "ping-deaf", client(kPeer, 1, 10));
   expectFlows(good, 4);
   expectFlows(deaf, 1);
   deaf.send_signal("STOP");

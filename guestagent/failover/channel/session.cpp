@@ -81,7 +81,9 @@ void Session::timer() {
   armed_.reset();
   const auto now = timekeeper_.now();
   if (greeting_deadline_ && stage_ != LinkStage::Ready && now >= *greeting_deadline_) {
-    return violation("it did not greet in time: is a channel there?");
+    // One that has greeted before is a channel: it is only slow to come back, as in a crowd.
+    return peer_ ? break_link("the peer did not greet in time")
+                 : violation("it did not greet in time: is a channel there?");
   }
   if (tick_ && now >= *tick_) {
     tick_.reset();

@@ -26,7 +26,7 @@ struct SessionOptions {
   std::uint32_t send_depth = 64;  ///< work requests that the link takes at once, at least 8
   std::chrono::milliseconds ack_delay{
       5};  ///< the longest that a delivered message waits for its acknowledgement
-  std::chrono::milliseconds greeting_limit{5'000};
+  std::chrono::milliseconds greeting_limit{10'000};
   int violations_limit = 4;  ///< rules that a peer may break before the session fails
 };
 

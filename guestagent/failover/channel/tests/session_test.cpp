@@ -58,10 +58,23 @@ TEST(Greeting, aPeerThatNeverGreetsIsLetGo) {
   ScriptedPeer peer;
   peer.open();
   peer.session.link_up();
-  peer.pass(4999ms);
+  peer.pass(9999ms);
   EXPECT_THAT(peer.breaks, IsEmpty());
   peer.pass(1ms);
   EXPECT_THAT(peer.breaks, SizeIs(1));
+}
+
+TEST(Greeting, aPeerThatHasGreetedOnceMayBeSlowToComeBackAsOftenAsItIs) {
+  ScriptedPeer peer;
+  peer.greet();
+  for (int link = 0; link < 20; ++link) {
+    peer.take_down();
+    peer.open();
+    peer.session.link_up();
+    peer.pass(10s);
+  }
+  EXPECT_THAT(peer.breaks, SizeIs(20));
+  EXPECT_EQ(peer.failure, "");
 }
 
 TEST(Greeting, aHelloWaitsForTheDeliveryThatIsGoingOn) {
