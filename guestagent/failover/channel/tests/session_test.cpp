@@ -232,6 +232,18 @@ TEST(Failover, sendsAgainInOrderWhatWasNotDelivered) {
   EXPECT_EQ(std::to_integer<char>(peer.sent[1].payload[0]), 'c');
 }
 
+TEST(Failover, aQueuePairAfterAnAttemptThatNeverCameUpHasItsReceives) {
+  ScriptedPeer peer;
+  peer.open();
+  EXPECT_THAT(peer.receives, SizeIs(16));
+  peer.receives.clear();  // with their queue pair; nobody says down() of what was never up
+  peer.open();
+  EXPECT_THAT(peer.receives, SizeIs(16));
+  peer.session.link_up();
+  peer.say_hello();
+  EXPECT_THAT(peer.log, Contains("ready"));
+}
+
 TEST(Failover, whatWasHeldForAPausedApplicationIsNotDelivered) {
   ScriptedPeer peer;
   peer.greet();
