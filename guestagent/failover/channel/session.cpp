@@ -17,7 +17,7 @@ Session::Session(const SessionOptions& options, Link& link, Timekeeper& timekeep
       held_(std::bit_ceil(std::size_t{options.receive_slots})) {}
 
 void Session::opened() {
-  if (stage_ == LinkStage::Opened) link_down();  // an attempt that never came up; its queue pair is gone
+  if (stage_ == LinkStage::Opened && !is_up_) link_down();  // an attempt that never came up; its queue pair is gone
   if (has_ended_ || stage_ != LinkStage::Down) return;
   stage_ = LinkStage::Opened;
   send_credit_.start();

@@ -55,7 +55,19 @@ class Peer final : public Link, public Timekeeper, public SessionObserver {
   void finished() override {}
   void failed(const std::string& why) override { (void)session.end({GoneReason::Incompatible, why}); }
 
+  /// A new queue pair; also after one that never came up.
+  void open() {
+    if (is_up) return;
+    receives.clear();
+    out.clear();
+    session.opened();
+  }
+  void come_up() {
+    is_up = is_up || !receives.empty();
+    session.link_up();
+  }
   void take_down() {
+    is_up = false;
     receives.clear();
     out.clear();
     is_broken = false;
@@ -68,6 +80,7 @@ class Peer final : public Link, public Timekeeper, public SessionObserver {
   std::uint64_t delivered = 0;
   unsigned seen = 0;
   bool is_broken = false;
+  bool is_up = false;
 
  private:
   static SessionOptions options() {
@@ -145,9 +158,9 @@ void step(Peer& peer, Script& script) {
   std::array<std::byte, kLimit> message{};
   switch (script.byte() % 14) {
     case 0:
-      return peer.session.opened();
+      return peer.open();
     case 1:
-      return peer.session.link_up();
+      return peer.come_up();
     case 2:
       return peer.take_down();
     case 3:
