@@ -5,11 +5,8 @@ install(FILES ${CMAKE_CURRENT_BINARY_DIR}/rdmoved.service DESTINATION lib/system
 install(FILES ${CMAKE_CURRENT_LIST_DIR}/rdmove.sysusers.conf DESTINATION lib/sysusers.d RENAME rdmove.conf)
 install(FILES ${CMAKE_CURRENT_LIST_DIR}/rdmoved.toml.example DESTINATION ${CMAKE_INSTALL_DOCDIR})
 
-find_program(HELP2MAN help2man)
-if(HELP2MAN AND NOT CMAKE_CROSSCOMPILING)
-  set(page ${CMAKE_CURRENT_BINARY_DIR}/rdmoved.8)
-  set(sections ${CMAKE_CURRENT_BINARY_DIR}/rdmoved.h2m)
-  file(CONFIGURE OUTPUT ${sections} @ONLY CONTENT [[
+set(sections ${CMAKE_CURRENT_BINARY_DIR}/rdmoved.h2m)
+file(CONFIGURE OUTPUT ${sections} @ONLY CONTENT [[
 [FILES]
 .TP
 .I /etc/rdmove/rdmoved.toml
@@ -36,13 +33,4 @@ The command line or the configuration is wrong.
 .BR rdmove (1),
 .BR libvirtd (8)
 ]])
-  add_custom_command(OUTPUT ${page}
-    COMMAND ${HELP2MAN} --no-info --section=8 --source=rdmove --manual=rdmove
-            "--name=moves virtual machines with RDMA devices between libvirt hosts"
-            --include=${sections} --output=${page} $<TARGET_FILE:rdmoved>
-    DEPENDS rdmoved ${sections} VERBATIM)
-  add_custom_target(rdmoved_man ALL DEPENDS ${page})
-  install(FILES ${page} DESTINATION ${CMAKE_INSTALL_MANDIR}/man8)
-else()
-  message(STATUS "rdmoved(8) is not built: help2man is not there, or this is a cross build")
-endif()
+rdmove_man_page(rdmoved 8 "moves virtual machines with RDMA devices between libvirt hosts" INCLUDE ${sections})

@@ -1,7 +1,6 @@
 // The public handle: everything is ChannelCore's.
 #include "rdmove/channel.hpp"
 
-#include <cstring>
 
 #include "guestagent/failover/channel/channel_core.hpp"
 #include "guestagent/failover/connection/listener_core.hpp"

@@ -62,7 +62,6 @@ class Client {
   beat::Time began_{};       ///< this round of connecting
   std::optional<beat::Time> ready_at_;
   std::uint32_t up_ = 0;
-  std::uint32_t rounds_ = 0;
   std::uint64_t answered_ = 0;
   std::uint64_t errors_ = 0;
   std::vector<double>
