@@ -1,7 +1,33 @@
 # shellcheck shell=bash disable=SC2016
 # One move of vm1, by either way, and what is measured of it. Uses bench's lab, out and stop_with.
 
+PROGRAMS=(coordinator/rdmoved coordinator/rdmove guestagent/rdmove-agent migration-tests/rdma-beat)
 PORT=7000
+SETTLE=2                                  # seconds of undisturbed traffic before a move
+
+measure_all() {
+  local round
+  rm -f "$out"/{moves.jsonl,result.json,blackout.svg}
+  sed -n "/<interface/,/<\/interface>/H;/<\/interface>/{x;/$MAC/p;s/.*//;x}" <<<"$definition" | sed '/^$/d' >"$out/nic.xml"
+  grep -q "$MAC" "$out/nic.xml" || stop_with "vm1 has no NIC $MAC."
+  lab guest vm1 -- "echo $(base64 -w0 "$kit/guest-net") | base64 -d >/tmp/guest-net; chmod +x /tmp/guest-net"
+  start_server
+  export_moves
+  for (( round = 1; round <= rounds; round++ )); do
+    echo "round $round of $rounds" >&2
+    # Each way goes in each direction once a round, and is first in its direction's pair as often as second.
+    measure script "$round" hosta hostb
+    measure rdmove "$round" hostb hosta
+    measure rdmove "$round" hosta hostb
+    measure script "$round" hostb hosta
+  done
+
+  jq -s --argjson conditions "$conditions" -f "$kit/result.jq" "$out/moves.jsonl" >"$out/result.json"
+  jq -r -f "$kit/plot.jq" "$out/result.json" >"$out/blackout.svg"
+  echo
+  jq -r -f "$kit/table.jq" "$out/result.json"
+  echo "written: $out/result.json and $out/blackout.svg"
+}
 
 peer_status() { lab guest peer --timeout 10 -- cat /run/rdma-beat.json 2>/dev/null; }
 

@@ -11,5 +11,5 @@ LATE_MODULES=(igbvf net_failover tun ib_umad ib_ipoib)
 GUEST_PROGRAMS=(ip rdma bridge rping ibv_rc_pingpong ibv_devices ibv_devinfo udpong ucmatose)
 
 # Our own programs, below $RDMOVE_BUILD. What is not built yet is left out.
-OUR_PROGRAMS=(guestagent/rdmove-agent guestagent/rdmove-run guestagent/rdmove-ping migration-tests/rdma-beat shadowdev/rdmove-shadow)
+OUR_PROGRAMS=(guestagent/rdmove-agent guestagent/rdmove-run guestagent/rdmove-ping migration-tests/rdma-beat migration-tests/rdma-many shadowdev/rdmove-shadow)
 OUR_LIBRARIES=()
