@@ -48,6 +48,7 @@ int Client::run() {
       handle(*event);
     }
     if (device_) device_->poll([this](const Device::Completion& completion) { take(completion); });
+    if (round_is_over_) end_round();
     if (addresses_.address_appeared() && away_ && !held_ && options_.way == Way::Event) begin();
     look();
     keep_status();
@@ -205,13 +206,19 @@ void Client::all_up() {
   const Time now = Clock::now();
   if (options_.way == Way::Floor) {
     round_ms_.push_back(beat::to_ms(now - began_));
-    let_go();
-    // What the server still has of this round is out of the way before the next one.
-    look_again_ = now + milliseconds(1000);
+    round_is_over_ = true;
   } else if (ready_at_) {
     round_ms_.push_back(beat::to_ms(now - *ready_at_));
     ready_at_.reset();
   }
+}
+
+/// Not within a completion's call: the device that it came from goes.
+void Client::end_round() {
+  round_is_over_ = false;
+  let_go();
+  // What the server still has of this round is out of the way before the next one.
+  look_again_ = Clock::now() + milliseconds(1000);
 }
 
 void Client::retry(std::uint32_t index, milliseconds after) {

@@ -41,6 +41,7 @@ class Client {
   void retry(std::uint32_t index, std::chrono::milliseconds after);
   void send(std::uint32_t index);
   void all_up();
+  void end_round();
   void let_go();
   void quiesce(const std::string& request);
   void keep_canary(const sockaddr_storage& local);
@@ -56,10 +57,11 @@ class Client {
   std::vector<Slot> slots_;
   std::map<rdma_cm_id*, std::uint32_t> by_id_;
   beat::Id canary_;
-  bool held_ = false;        ///< the agent has us
-  bool away_ = true;         ///< no connection may be tried
-  beat::Time look_again_{};  ///< textbook: when to see whether there is a way
-  beat::Time began_{};       ///< this round of connecting
+  bool held_ = false;           ///< the agent has us
+  bool away_ = true;            ///< no connection may be tried
+  bool round_is_over_ = false;  ///< floor: let go before the next one
+  beat::Time look_again_{};     ///< textbook: when to see whether there is a way
+  beat::Time began_{};          ///< this round of connecting
   std::optional<beat::Time> ready_at_;
   std::uint32_t up_ = 0;
   std::uint64_t answered_ = 0;
