@@ -135,7 +135,11 @@ void ChannelCore::down(Connection&, DownReason reason) {
   session_.link_down();
   if (std::exchange(is_up_, false) && !has_ended_) handler_.down(*handle_, reason);
   // The goodbye was heard before the link broke: there is nothing left to say.
-  if (is_saying_goodbye_ && !has_ended_) close();
+  if (is_saying_goodbye_ && !has_ended_) return close();
+  if (session_.has_peer_left() && !has_ended_) {
+    own_end_ = Gone{GoneReason::PeerClosed, "the peer said goodbye"};
+    close();
+  }
 }
 
 // All is delivered. What the peer has sent and we have delivered is acknowledged before the connection

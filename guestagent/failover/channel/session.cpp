@@ -17,7 +17,8 @@ Session::Session(const SessionOptions& options, Link& link, Timekeeper& timekeep
       held_(std::bit_ceil(std::size_t{options.receive_slots})) {}
 
 void Session::opened() {
-  if (stage_ == LinkStage::Opened && !is_up_) link_down();  // an attempt that never came up; its queue pair is gone
+  if (stage_ == LinkStage::Opened && !is_up_)
+    link_down();  // an attempt that never came up; its queue pair is gone
   if (has_ended_ || stage_ != LinkStage::Down) return;
   stage_ = LinkStage::Opened;
   send_credit_.start();
@@ -42,7 +43,7 @@ void Session::link_down() {
   stage_ = LinkStage::Down;
   is_up_ = is_hello_sent_ = is_greeted_ = is_quiescing_ = is_drained_ = is_acknowledgement_wanted_ = false;
   greeting_deadline_.reset();
-  in_flight_ = 0;
+  in_flight_ = before_goodbye_heard_ = 0;
   control_in_flight_.fill(false);
   // Not delivered, so not acknowledged: the peer sends it again.
   held_head_ = held_tail_ = 0;
@@ -62,6 +63,7 @@ void Session::sent(Token token) {
     if (what == OperationStream::Completed::OneSided) done = stream_.take_done(token);
   }
   --in_flight_;
+  if (before_goodbye_heard_ != 0 && --before_goodbye_heard_ == 0) has_peer_left_ = true;
   if (done) done({});
   pump();
   after_input();

@@ -68,6 +68,9 @@ class Session {
 
   [[nodiscard]] LinkStage stage() const { return stage_; }
   [[nodiscard]] bool has_peer_finished() const { return has_peer_finished_; }
+  /// The peer's goodbye was delivered, and its device has our acknowledgement of it: it closes, and does not
+  /// come back when the link breaks.
+  [[nodiscard]] bool has_peer_left() const { return has_peer_left_; }
   [[nodiscard]] const OperationStream& stream() const { return stream_; }
   [[nodiscard]] const PeerRegions& peer_regions() const { return peer_regions_; }
   [[nodiscard]] std::uint64_t delivered() const { return delivered_; }
@@ -148,6 +151,8 @@ class Session {
   SendCredit send_credit_;
   ReceiveCredit receive_credit_;
   std::uint32_t in_flight_ = 0;
+  std::uint32_t before_goodbye_heard_ =
+      0;  // completions until the peer has the acknowledgement of its goodbye
   std::array<bool, Slab::kControlSlots> control_in_flight_{};
   bool is_up_ = false;
   bool is_hello_sent_ = false;
@@ -165,6 +170,7 @@ class Session {
   std::optional<ReceiveSlot> in_delivery_;
   bool is_paused_ = false;
   bool has_peer_finished_ = false;
+  bool has_peer_left_ = false;
 
   // Acknowledging.
   std::uint64_t acknowledged_to_peer_ = 0;

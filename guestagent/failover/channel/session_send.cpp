@@ -14,6 +14,8 @@ Header Session::stamp(FrameType type, std::uint32_t length, std::uint64_t number
   acknowledged_to_peer_ = delivered_;
   send_credit_.sent();
   ++in_flight_;
+  // A queue pair's sends complete in their order.
+  if (has_peer_finished_ && before_goodbye_heard_ == 0) before_goodbye_heard_ = in_flight_;
   return {type, kVersion, length, number, delivered_, receive_credit_.advertise()};
 }
 

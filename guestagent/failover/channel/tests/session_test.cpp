@@ -330,6 +330,34 @@ TEST(Goodbye, waitsBehindWhatIsHeldAndIsAcknowledgedAtOnce) {
   EXPECT_EQ(peer.sent.back().header.acknowledged, 2U);
 }
 
+TEST(Goodbye, thePeerHasLeftWhenItsDeviceHasTheAcknowledgement) {
+  ScriptedPeer peer;
+  peer.greet();
+  peer.complete_all();
+  (void)peer.send("a");
+  peer.arrives({FrameType::Finish, kVersion, 0, 1, 0, peer.credit}, {});
+  ASSERT_EQ(peer.sent.back().header.acknowledged, 1U);
+  ASSERT_THAT(peer.uncompleted, SizeIs(2));
+  peer.session.sent(peer.uncompleted[0]);
+  EXPECT_FALSE(peer.session.has_peer_left()) << "the message went before the goodbye came";
+  peer.session.sent(peer.uncompleted[1]);
+  EXPECT_TRUE(peer.session.has_peer_left());
+  peer.take_down();
+  EXPECT_TRUE(peer.session.has_peer_left());
+}
+
+TEST(Goodbye, aPeerThatMayNotHaveItsAcknowledgementComesBackForIt) {
+  ScriptedPeer peer;
+  peer.greet();
+  peer.arrives({FrameType::Finish, kVersion, 0, 1, 0, peer.credit}, {});
+  peer.take_down();
+  EXPECT_FALSE(peer.session.has_peer_left());
+  peer.greet();
+  EXPECT_FALSE(peer.session.has_peer_left());
+  peer.complete_all();
+  EXPECT_TRUE(peer.session.has_peer_left()) << "the new link's hello says it";
+}
+
 TEST(End, tellsTheThreeRanges) {
   ScriptedPeer peer;
   peer.greet();
