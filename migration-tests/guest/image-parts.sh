@@ -1,5 +1,5 @@
 # shellcheck shell=bash
-# The three steps of build-image. Each has a stamp of its inputs beside its result, and does nothing if that still holds.
+# The steps of build-image. Each has a stamp of its inputs beside its result, and does nothing if that still holds.
 
 fresh() { [[ -f $1 && -f $1.stamp && $(<"$1.stamp") == "$2" ]]; }
 
@@ -113,9 +113,31 @@ make_base() {
   echo "$stamp" >"$out/base.cpio.stamp"
 }
 
+# Our own modules, built against the headers of the guest's kernel.
+make_modules() {
+  local out=$1 here=$2 release stamp work module
+  release=$(ls "$out/modules")
+  stamp=$({ echo "$release"; declare -f make_modules; cat "$here"/modules/*/*; } | sha256sum)
+  [[ -d $out/our-modules && $(cat "$out/our-modules.stamp" 2>/dev/null) == "$stamp" ]] && return
+  # shellcheck source=migration-tests/labkit/packages.sh
+  source "$here/../labkit/packages.sh"
+  ensure_packages make gcc "linux-headers-$release" || exit 1
+  rm -rf "$out/our-modules"
+  mkdir "$out/our-modules"
+  for module in "$here"/modules/*/; do
+    work=$(mktemp -d "$out/module.XXXX")
+    cp "$module"/* "$work"
+    make -s -C "/usr/src/linux-headers-$release" "M=$work" modules >"$out/module.log" 2>&1 ||
+      die "The guest module $(basename "$module") does not compile (log: $out/module.log)."
+    strip --strip-debug -o "$out/our-modules/$(basename "$module").ko" "$work"/*.ko
+    rm -rf "$work"
+  done
+  echo "$stamp" >"$out/our-modules.stamp"
+}
+
 make_ours() {
   local out=$1 here=$2 build=$3 root stamp program
-  stamp=$({ cat "$out/base.cpio.stamp"; declare -f make_ours copy_program
+  stamp=$({ cat "$out/base.cpio.stamp" "$out/our-modules.stamp"; declare -f make_ours copy_program
             (cd "$here" && find init rootfs -type f -exec sha256sum {} +)
             (cd "$build" && sha256sum "${OUR_PROGRAMS[@]}" "${OUR_LIBRARIES[@]}" 2>/dev/null || true); } | sha256sum)
   fresh "$out/initramfs.cpio" "$stamp" && return
@@ -123,6 +145,8 @@ make_ours() {
   chmod 755 "$root"
   cp "$here/init" "$root/init"
   cp -r "$here/rootfs/." "$root/"
+  mkdir -p "$root/lib/modules"
+  cp "$out"/our-modules/*.ko "$root/lib/modules/"
   for program in "${OUR_PROGRAMS[@]}"; do
     [[ -x $build/$program ]] && copy_program "$root" "$build/$program"
   done
