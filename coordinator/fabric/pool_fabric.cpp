@@ -37,7 +37,8 @@ bool PoolFabric::hasPool(const PoolName& pool) const {
 
 bool PoolFabric::softRoce(const PoolName& pool) const {
   const auto found = pools_.find(pool);
-  return found != pools_.end() && found->second.kind == PoolConfig::Kind::kBridge;
+  if (found == pools_.end()) return false;
+  return found->second.kind == PoolConfig::Kind::kBridge || found->second.soft_roce;
 }
 
 Result<std::vector<VfInfo>> PoolFabric::vfs() {

@@ -126,6 +126,7 @@ PoolConfig readPool(const std::string& name, Table& table) {
       if (!config::isInterfaceName(pf) && !config::isPciAddress(pf))
         table.fail("pfs", kPfs, "\"" + pf + "\"");
     }
+    pool.soft_roce = table.flag("soft_roce", pool.soft_roce);
   } else {
     table.fail("kind", "\"bridge\" or \"sriov\"", "\"" + kind + "\"");
   }

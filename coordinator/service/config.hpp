@@ -17,6 +17,7 @@ struct PoolConfig {
   std::string bridge;            ///< bridge pools
   int slots = 64;                ///< bridge pools: how many devices at most
   std::vector<std::string> pfs;  ///< sriov pools: netdev names or PCI addresses of PFs
+  bool soft_roce = false;        ///< sriov pools: Ethernet VFs without RDMA; the guest makes its RDMA device
 };
 
 struct PartnerConfig {

@@ -103,6 +103,12 @@ TEST_F(SriovPool, lists_vfs_by_index_with_driver_mac_and_group) {
   EXPECT_FALSE(fabric->softRoce(PoolName("roce")));
 }
 
+TEST(SriovPoolOfPlainVfs, has_its_rdma_device_made_by_the_guest) {
+  PoolConfig plain{PoolName("plain"), PoolConfig::Kind::kSriov, "", 0, {"ens1"}, true};
+  const PoolFabric fabric({{plain.name, plain}}, "/nonexistent", nullptr);
+  EXPECT_TRUE(fabric.softRoce(plain.name));
+}
+
 TEST_F(SriovPool, a_pf_that_is_not_there_is_named) {
   fs::remove_all(root_ / "class/net/ens1");
   const auto vfs = fabric->vfs();

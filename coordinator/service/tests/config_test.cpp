@@ -48,6 +48,7 @@ slots = 8
 [pools.vfs]
 kind = "sriov"
 pfs = ["ens1f0", "0000:3b:00.1"]
+soft_roce = true
 [partners.hostb]
 address = "hostb:7470"
 san = "hostb.lab"
@@ -84,6 +85,8 @@ TEST(Config, every_key_arrives) {
   EXPECT_EQ(config.pools.at(PoolName("fabric")).slots, 8);
   EXPECT_EQ(config.pools.at(PoolName("vfs")).kind, PoolConfig::Kind::kSriov);
   EXPECT_EQ(config.pools.at(PoolName("vfs")).pfs.size(), 2U);
+  EXPECT_TRUE(config.pools.at(PoolName("vfs")).soft_roce);
+  EXPECT_FALSE(config.pools.at(PoolName("fabric")).soft_roce);
   const PartnerConfig& partner = config.partners.at(HostName("hostb"));
   EXPECT_EQ(partner.address, "hostb:7470");
   EXPECT_EQ(partner.san, "hostb.lab");
@@ -150,7 +153,7 @@ TEST(Config, the_page_names_every_key) {
         "client_cert", "client_key", "agent_ms",      "prepare_ms",   "unplug_ms",     "attach_budget_ms",
         "restore_ms",  "partner_ms", "lease_hold_ms", "kind",         "bridge",        "slots",
         "pfs",         "address",    "san",           "libvirt_uri",  "migration_uri", "stream_tls",
-        "pools"}) {
+        "pools",       "soft_roce"}) {
     EXPECT_THAT(page, HasSubstr("`" + std::string(key) + "`"));
   }
 }
@@ -206,6 +209,10 @@ INSTANTIATE_TEST_SUITE_P(
               "f.toml:6:1: pools.p.slots: ", "1 to 1024"},
         Wrong{"[pools.p]\nkind = 'bridge'\nbridge = 'b'\npfs = ['x']",
               "f.toml:6:1: pools.p.pfs: ", "no such key"},
+        Wrong{"[pools.p]\nkind = 'sriov'\npfs = ['x']\nsoft_roce = 1",
+              "f.toml:6:1: pools.p.soft_roce: ", "true or false"},
+        Wrong{"[pools.p]\nkind = 'bridge'\nbridge = 'b'\nsoft_roce = true",
+              "f.toml:6:1: pools.p.soft_roce: ", "no such key"},
         Wrong{"[pools.p]\nkind = 'sriov'\npfs = []", "f.toml:5:1: pools.p.pfs: ", "an empty list"},
         Wrong{"[pools.p]\nkind = 'sriov'\npfs = [1]", "f.toml:5:1: pools.p.pfs: ", "the number 1 in it"},
         Wrong{"[pools.p]\nkind = 'sriov'\npfs = ['x', 'x']", "f.toml:5:1: pools.p.pfs: ", "twice"},
