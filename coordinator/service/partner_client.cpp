@@ -199,14 +199,15 @@ class GrpcPartners : public Partners {
   std::map<HostName, std::unique_ptr<Partner>> partners_;
 };
 
-grpc::ChannelArguments channelArguments(const PartnerConfig& partner, bool insecure) {
+grpc::ChannelArguments channelArguments(const PartnerConfig& partner, const Config& config) {
   grpc::ChannelArguments arguments;
-  if (!insecure) arguments.SetSslTargetNameOverride(partner.san);
+  if (!config.insecure) arguments.SetSslTargetNameOverride(partner.san);
   arguments.SetInt(GRPC_ARG_ENABLE_HTTP_PROXY, 0);
   // A partner that was restarted is found again at once, not after gRPC's two minutes.
   arguments.SetInt(GRPC_ARG_INITIAL_RECONNECT_BACKOFF_MS, 200);
-  arguments.SetInt(GRPC_ARG_MIN_RECONNECT_BACKOFF_MS, 200);
   arguments.SetInt(GRPC_ARG_MAX_RECONNECT_BACKOFF_MS, 1000);
+  // Unlike its name, this is how long one attempt may take, TLS handshake included (grpc: subchannel.cc).
+  arguments.SetInt(GRPC_ARG_MIN_RECONNECT_BACKOFF_MS, static_cast<int>(config.timeouts.partner.count()));
   // A stream over a cut link ends within seconds.
   arguments.SetInt(GRPC_ARG_KEEPALIVE_TIME_MS, 10000);
   arguments.SetInt(GRPC_ARG_KEEPALIVE_TIMEOUT_MS, 5000);
@@ -223,7 +224,7 @@ Result<std::unique_ptr<Partners>> makePartners(const Config& config, const std::
   auto partners = std::make_unique<GrpcPartners>(config);
   for (const auto& [name, partner] : config.partners) {
     const auto channel =
-        grpc::CreateCustomChannel(partner.address, *credentials, channelArguments(partner, config.insecure));
+        grpc::CreateCustomChannel(partner.address, *credentials, channelArguments(partner, config));
     partners->add(name, std::make_unique<GrpcPartner>(config, partner, instance, channel, loop));
   }
   return partners;

@@ -2,6 +2,11 @@
 // says.
 #include <gtest/gtest.h>
 
+#include <array>
+#include <boost/asio/ip/tcp.hpp>
+#include <boost/asio/steady_timer.hpp>
+#include <boost/asio/write.hpp>
+
 #include "coordinator/service/convert.hpp"
 #include "coordinator/service/partner_client.hpp"
 #include "coordinator/service/tests/destination.hpp"
@@ -43,6 +48,57 @@ class Source {
   boost::asio::io_context loop_;
   std::unique_ptr<Partners> partners_;
 };
+
+/// A long way to an address on this machine: what is sent over it is not heard for 600 ms.
+class LongWay {
+ public:
+  explicit LongWay(const std::string& address) {
+    const auto port = static_cast<unsigned short>(std::stoi(address.substr(address.rfind(':') + 1)));
+    acceptor_.async_accept(near_, [this, port](const boost::system::error_code& error) {
+      if (error) return;
+      delay_.expires_after(std::chrono::milliseconds(600));
+      delay_.async_wait([this, port](const boost::system::error_code& cancelled) {
+        if (cancelled) return;
+        far_.connect({boost::asio::ip::address_v4::loopback(), port});
+        pass(near_, far_, to_far_);
+        pass(far_, near_, to_near_);
+      });
+    });
+    thread_ = std::thread([this] { loop_.run(); });
+  }
+  ~LongWay() {
+    loop_.stop();
+    thread_.join();
+  }
+  std::string address() const { return "127.0.0.1:" + std::to_string(acceptor_.local_endpoint().port()); }
+
+ private:
+  using Socket = boost::asio::ip::tcp::socket;
+  using Buffer = std::array<char, 4096>;
+  void pass(Socket& from, Socket& to, Buffer& buffer) {
+    from.async_read_some(boost::asio::buffer(buffer),
+                         [&](const boost::system::error_code& error, std::size_t size) {
+                           boost::system::error_code ended = error;
+                           if (!ended) boost::asio::write(to, boost::asio::buffer(buffer, size), ended);
+                           if (!ended) pass(from, to, buffer);
+                         });
+  }
+
+  boost::asio::io_context loop_;
+  boost::asio::ip::tcp::acceptor acceptor_{loop_, {boost::asio::ip::address_v4::loopback(), 0}};
+  Socket near_{loop_}, far_{loop_};
+  Buffer to_far_{}, to_near_{};
+  boost::asio::steady_timer delay_{loop_};
+  std::thread thread_;
+};
+
+TEST(PartnerClient, takes_its_time_to_connect_to_a_destination_far_away) {
+  const Destination there;
+  const LongWay way(there.address());
+  Source source(way.address());
+  const auto hello = source.hostb().hello();
+  EXPECT_TRUE(hello) << hello.error().sentence();
+}
 
 TEST(PartnerClient, agrees_with_a_destination_of_the_same_version) {
   const Destination there;
