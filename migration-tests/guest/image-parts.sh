@@ -64,34 +64,41 @@ module_order() {
   done | awk '!seen[$0]++'
 }
 
-make_base() {
-  local out=$1 root release stamp tree program path module
-  stamp=$(cat "$out/vmlinux.stamp"; declare -p BOOT_MODULES LATE_MODULES GUEST_PROGRAMS
-          dpkg-query -W busybox-static iproute2 rdmacm-utils ibverbs-utils ibverbs-providers libc6; declare -f make_base copy_program)
-  fresh "$out/base.cpio" "$stamp" && return
-  root=$(mktemp -d "$out/base.XXXX")
-  chmod 755 "$root"
-  release=$(ls "$out/modules")
-
-  tree=$(mktemp -d "$out/tree.XXXX")
-  mkdir -p "$tree/lib"
-  ln -s "$out/modules" "$tree/lib/modules"
+# copy_modules ROOT MODULES LIST NAME...: from Debian's module tree, and the order to load them in as etc/modules.LIST.
+copy_modules() {
+  local root=$1 modules=$2 list=$3 tree release path module
+  shift 3
+  release=$(ls "$modules")
+  tree=$(mktemp -d "${root%/*}/tree.XXXX")
+  mkdir -p "$tree/lib" "$root/lib/modules" "$root/etc"
+  ln -s "$modules" "$tree/lib/modules"
   depmod -b "$tree" "$release"
-  mkdir -p "$root/lib/modules" "$root/etc"
-  for program in BOOT LATE; do
-    local -n modules=${program}_MODULES
-    while read -r path; do
-      module=$(basename "$path")
-      # Without its signature: checking one costs an emulated guest more than loading the module.
-      strip --strip-debug -o "$root/lib/modules/$module" "$path"
-      echo "$module"
-    done < <(module_order "$tree" "$release" "${modules[@]}") >"$root/etc/modules.${program,,}"
-  done
+  while read -r path; do
+    module=$(basename "$path")
+    # Without its signature: checking one costs an emulated guest more than loading the module.
+    strip --strip-debug -o "$root/lib/modules/$module" "$path"
+    echo "$module"
+  done < <(module_order "$tree" "$release" "$@") >"$root/etc/modules.$list"
   rm -rf "$tree"
+}
 
+copy_busybox() {
+  local root=$1 program
   mkdir -p "$root"/{bin,sbin,usr/bin,usr/sbin,proc,sys,dev,run,tmp,var/log,root}
   cp "$(command -v busybox)" "$root/bin/busybox"
   for program in $(busybox --list); do [[ $program == busybox ]] || ln -s busybox "$root/bin/$program"; done
+}
+
+make_base() {
+  local out=$1 root stamp program path
+  stamp=$(cat "$out/vmlinux.stamp"; declare -p BOOT_MODULES LATE_MODULES GUEST_PROGRAMS
+          dpkg-query -W busybox-static iproute2 rdmacm-utils ibverbs-utils ibverbs-providers libc6; declare -f make_base copy_modules copy_busybox copy_program)
+  fresh "$out/base.cpio" "$stamp" && return
+  root=$(mktemp -d "$out/base.XXXX")
+  chmod 755 "$root"
+  copy_modules "$root" "$out/modules" boot "${BOOT_MODULES[@]}"
+  copy_modules "$root" "$out/modules" late "${LATE_MODULES[@]}"
+  copy_busybox "$root"
   # busybox's shell prefers its own small ip to the real one, whatever the PATH says; dash does not.
   rm -f "$root/bin/sh"
   copy_program "$root" "$(readlink -f "$(command -v dash)")" /bin/sh

@@ -1,6 +1,13 @@
 # shellcheck shell=bash
 # Guests as libvirt domains. All of a guest's identity comes from its name.
 
+# What another kind of lab has otherwise (nested-kit/guest.sh), beside rdma_nic_xml and domain_identity below.
+DOMAIN_TYPE=            # empty: kvm where that works
+DOMAIN_MACHINE=q35
+DOMAIN_MIB=256
+DOMAIN_WORDS=           # more of the kernel's command line
+DOMAIN_ELEMENTS=        # more children of <domain>
+
 # vmN is N, peer is 100, peerN is 100+N, any other name gets one of 150…249 from its letters.
 vm_number() {
   local name=$1
@@ -21,22 +28,22 @@ domain_xml() {
   # Without no_timer_check its kernel panics when a busy machine leaves it no time during that check.
   words="console=ttyS0 quiet no_timer_check mitigations=off nokaslr audit=0 apparmor=0 rdmove.host=$name"
   words+=" rdmove.lan=$(vm_mac "$name" 88)/$(vm_address "$name" 88)/24 rdmove.net=$(vm_mac "$name" 77)/$(vm_address "$name" 77)/24"
-  words+=" ${RDMOVE_LAB_APPEND:-}"
+  words+=" $DOMAIN_WORDS ${RDMOVE_LAB_APPEND:-}"
   cat <<XML
-<domain type='$("$kit/kvm-probe" "$STATE/image")'>
+<domain type='${DOMAIN_TYPE:-$("$kit/kvm-probe" "$STATE/image")}'>
   <name>$name</name>
   <uuid>52540077-0000-4000-8000-$(printf %012x "$number")</uuid>
   <metadata>
     <rdma:rdma xmlns:rdma='urn:rdmove:domain:1'>
       <rdma:vf alias='ua-rdma0' pool='fabric' model='roce' continuity='reconnect'>
-        <rdma:identity mac='$(vm_mac "$name" 77)'/>
+        <rdma:identity $(domain_identity "$name")/>
       </rdma:vf>
     </rdma:rdma>
   </metadata>
-  <memory unit='MiB'>256</memory>
+  <memory unit='MiB'>$DOMAIN_MIB</memory>
   <vcpu>1</vcpu>
   <os>
-    <type arch='x86_64' machine='q35'>hvm</type>
+    <type arch='x86_64' machine='$DOMAIN_MACHINE'>hvm</type>
     <kernel>$STATE/image/vmlinux</kernel>
     <initrd>$STATE/image/initramfs.cpio</initrd>
     <cmdline>$words</cmdline>
@@ -63,9 +70,12 @@ $(rdma_nic_xml "$name")
     <channel type='unix'><target type='virtio' name='org.rdmove.agent.0'/></channel>
     <memballoon model='none'/>
   </devices>
+$DOMAIN_ELEMENTS
 </domain>
 XML
 }
+
+domain_identity() { echo "mac='$(vm_mac "$1" 77)'"; }
 
 # With an address of its own, or the NIC would come back on another guest bus, under another name.
 rdma_nic_xml() {

@@ -4,6 +4,8 @@
 # libvirt asks QEMU for its capabilities once and keeps the answer; kept from one lab to the next it saves seconds.
 # libvirt itself checks that it still fits the QEMU that is installed.
 CAPABILITIES=var/cache/libvirt/qemu/capabilities
+KEPT_CAPABILITIES=$BUILD/guest/capabilities
+KEEPALIVE_SECONDS=1
 
 configure_libvirt() {
   local host=$1 dir
@@ -18,7 +20,7 @@ listen_addr = "$(host_address "$host")"
 auth_tcp = "none"
 auth_unix_rw = "none"
 auth_unix_ro = "none"
-keepalive_interval = 1
+keepalive_interval = $KEEPALIVE_SECONDS
 keepalive_count = 2
 log_outputs = "3:file:/var/log/libvirt/libvirtd.log"
 CONF
@@ -33,16 +35,16 @@ remember_owner = 0
 dynamic_ownership = 0
 migration_host = "$host"
 default_tls_x509_cert_dir = "/etc/pki/qemu"
-keepalive_interval = 1
+keepalive_interval = $KEEPALIVE_SECONDS
 keepalive_count = 2
 CONF
   mkdir -p "$dir/$CAPABILITIES"
-  cp -p "$BUILD/guest/capabilities/"*.xml "$dir/$CAPABILITIES/" 2>/dev/null || true
+  cp -p "$KEPT_CAPABILITIES/"*.xml "$dir/$CAPABILITIES/" 2>/dev/null || true
 }
 
 keep_capabilities() {
-  mkdir -p "$BUILD/guest/capabilities"
-  cp -p "$(host_dir "$1")/$CAPABILITIES/"*.xml "$BUILD/guest/capabilities/" 2>/dev/null || true
+  mkdir -p "$KEPT_CAPABILITIES"
+  cp -p "$(host_dir "$1")/$CAPABILITIES/"*.xml "$KEPT_CAPABILITIES/" 2>/dev/null || true
 }
 
 # host_virsh HOST ARGUMENT...: bounded, and without a terminal, on which virsh would start polkit's agent and let it complain.

@@ -18,6 +18,9 @@ LAB_PACKAGES=(
   openssl iputils-arping jq
 )
 
+# Unpacked below the build folder by `nested`, and nowhere installed (nested-kit/qemu.sh).
+HOST_QEMU_PACKAGES=(qemu-system-x86 qemu-system-common qemu-system-data seabios)
+
 # ensure_packages NAME...: installs those that are missing. One clear sentence and status 1 where it cannot.
 ensure_packages() {
   local missing=() package log

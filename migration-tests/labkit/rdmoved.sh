@@ -1,6 +1,16 @@
 # shellcheck shell=bash
 # Each host's rdmoved and its configuration.
 
+# Another kind of lab has another pool of this name (nested-kit/hosts.sh).
+pool_toml() {
+  cat <<TOML
+[pools.fabric]
+kind = "bridge"
+bridge = "br0"
+slots = 8
+TOML
+}
+
 rdmoved_toml() {
   local host=$1 other
   cat <<TOML
@@ -16,10 +26,7 @@ uri = "qemu:///system"
 [partner_api]
 listen = "$(host_address "$host"):7470"
 
-[pools.fabric]
-kind = "bridge"
-bridge = "br0"
-slots = 8
+$(pool_toml)
 TOML
   for other in $(lab_hosts); do
     [[ $other == "$host" ]] && continue

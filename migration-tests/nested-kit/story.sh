@@ -1,0 +1,105 @@
+# shellcheck shell=bash
+# What `nested` does, and what it sees. Whatever does not hold ends it.
+
+seen() { printf '%4d s  %s\n' "$((SECONDS - began))" "$*"; }
+expect() { [[ $2 == "$3" ]] || die "$1: expected \"$3\", found \"$2\"."; }
+
+rdmove() { on_host "$1" /build/coordinator/rdmove "${@:2}"; }
+
+bring_up() {   # HOST...
+  local host process processes=()
+  mkdir -p "$STATE"
+  echo "$*" >"$STATE/hosts"
+  make_authority
+  for host in "$@"; do start_host "$host"; done
+  for host in "$@"; do
+    furnish_running_host "$host" &
+    processes+=($!)
+  done
+  for process in "${processes[@]}"; do wait "$process" || exit 1; done
+  for host in "$@"; do
+    seen "$host: libvirtd and rdmoved answer; rdmove vf list:"
+    rdmove "$host" vf list
+  done
+  keep_capabilities "$1"
+}
+
+furnish_running_host() {
+  await_host "$1"
+  make_vfs "$1"
+  make_peer "$1"
+  seen "$1 runs: an IOMMU, an SR-IOV adapter with $HOST_VFS VFs bound to vfio-pci"
+  start_daemons "$1"
+}
+
+# After its restore the guest has no VF yet.
+bring_guest_up() {
+  host_virsh hosta define "/guest/$GUEST.xml" >/dev/null
+  host_virsh hosta restore --xml "/guest/$GUEST.xml" /guest/saved >/dev/null
+  expect "$GUEST on hosta" "$(vm_state "$GUEST" hosta)" running
+  seen "$GUEST runs on hosta, restored from its saved state"
+}
+
+# attach_vf INDEX [--config]: in the running guest, and in its definition.
+attach_vf() {
+  vf_xml "$1" >"$(host_dir hosta)/vf.xml"
+  host_virsh hosta attach-device "$GUEST" /host/vf.xml --live "${@:2}" >/dev/null
+}
+
+# Which VF of a host's adapter has the guest's MAC: "INDEX VLAN"; nothing where none has.
+identity_on() {
+  on_host "$1" ip link show pf0 |
+    sed -nE "s/^ *vf ([0-9]+) .* $(vm_mac "$GUEST" 77) .* vlan ([0-9]+),.*/\1 \2/p"
+}
+
+# rdma_between_guest_and HOST: an RC connection from the guest's VF to the host's adapter and back.
+rdma_between_guest_and() {
+  local host=$1 address
+  address=$(peer_address "$host")
+  on_host "$host" bash -c "
+    gid=\$(grep -l $(gid_of "$address") /sys/class/infiniband/rxe0/ports/1/gids/* | head -n1)
+    (timeout 600 ibv_rc_pingpong -d rxe0 -g \${gid##*/} -n 20 >/tmp/pingpong 2>&1 &)
+    until ss -Hltn sport = :18515 | grep -q .; do sleep 0.1; done"
+  in_guest "
+    device=\$(ls /sys/class/infiniband | head -n1)
+    gid=\$(grep -l $(gid_of "$(vm_address "$GUEST" 77)") /sys/class/infiniband/\$device/ports/1/gids/* | head -n1)
+    ibv_rc_pingpong -d \$device -g \${gid##*/} -n 20 $address" | grep -E 'iters in' >/dev/null ||
+    die "no RDMA between $GUEST and $host: $(on_host "$host" tail -n1 /tmp/pingpong)"
+  seen "RDMA flows between the guest's VF and ${host}'s adapter (ibv_rc_pingpong)"
+}
+
+whole_story() {
+  local id vf
+  bring_up hosta hostb
+  # So that the VF at the destination is another one than at the source.
+  claim_vf hostb 0
+  expect "state of hostb's VF 0" "$(vf_state hostb 0)" "claimed bystander"
+  seen "hostb's VF 0 is claimed by a domain that is shut off"
+
+  bring_guest_up
+  attach_vf 0 --config
+  expect "VF with $GUEST's MAC on hosta, and its VLAN" "$(identity_on hosta)" "0 $GUEST_VLAN"
+  expect "state of hosta's VF 0" "$(vf_state hosta 0)" "attached $GUEST"
+  seen "$GUEST has hosta's VF 0 by VFIO: MAC $(vm_mac "$GUEST" 77), VLAN $GUEST_VLAN as the adapter tells them"
+  in_guest lab-net
+  rdma_between_guest_and hosta
+
+  seen "rdmove migrate $GUEST hostb"
+  rdmove hosta migrate "$GUEST" hostb --verbose
+  expect "$GUEST on hostb" "$(vm_state "$GUEST" hostb)" running
+  expect "$GUEST on hosta" "$(vm_state "$GUEST" hosta)" ""
+  expect "VF with $GUEST's MAC on hosta" "$(identity_on hosta)" ""
+  expect "VF with $GUEST's MAC on hostb, and its VLAN" "$(identity_on hostb)" "1 $GUEST_VLAN"
+  expect "state of hosta's VF 0" "$(vf_state hosta 0)" "free -"
+  expect "state of hostb's VF 1" "$(vf_state hostb 1)" "attached $GUEST"
+  for id in "" --inactive; do
+    # shellcheck disable=SC2086
+    vf=$(host_virsh hostb dumpxml $id "$GUEST" | grep -A3 "mac address='$(vm_mac "$GUEST" 77)'" | grep -c "slot='0x10' function='0x2'" || true)
+    expect "VF 1 in the ${id:-live} XML on hostb" "$vf" 1
+  done
+  seen "$GUEST runs on hostb and has its VF 1, with the same MAC and VLAN; hosta's VF 0 is free again"
+  in_guest "ip -o addr show to $(vm_address "$GUEST" 77) && rdma link show"
+  rdma_between_guest_and hosta
+  rdma_between_guest_and hostb
+  seen "all of it holds"
+}
