@@ -149,8 +149,11 @@ TOML
 vf_function() { echo "0x$((2 * $1))"; }
 vf_name() { echo "0000:01:10.$((2 * $1))"; }
 
-# "STATE VM", as rdmoved tells it.
-vf_state() { on_host "$1" /build/coordinator/rdmove vf list | awk -v vf="$(vf_name "$2")" '$1 == vf {print $7, $8}'; }
+# What rdmoved tells of a VF: "free", "attached vm1"; and how many it has.
+told_vfs() { on_host "$1" /build/coordinator/rdmove vf list --json | jq -r --arg vf "$(vf_name "${3:-0}")" "$2"; }
+vf_state() { told_vfs "$1" '.vfs[] | select(.name == $vf) | .state + if .domain == "" then "" else " " + .domain end' "$2"; }
+vf_driver() { told_vfs "$1" '.vfs[] | select(.name == $vf) | .driver' "$2"; }
+vf_count() { told_vfs "$1" '.vfs | length'; }
 
 # The adapter itself is what the guest talks to: soft-RoCE on the PF, and an address in the guest's VLAN.
 peer_address() { echo "10.77.0.$((250 + $(host_number "$1")))"; }

@@ -61,7 +61,7 @@ vf_test_identity_goes_on_the_adapter_and_what_was_there_comes_back() {
   detach_vf
   says "$(adapter "ip link show pf0")" "link/ether 02:00:00:00:00:11 brd ff:ff:ff:ff:ff:ff, vlan 7,"
   expect "VF with $GUEST's MAC" "$(identity_on hosta)" ""
-  expect "state" "$(vf_state hosta 1)" "free -"
+  expect "state" "$(vf_state hosta 1)" "free"
 }
 
 vf_test_one_that_is_attached_goes_to_nobody_else() {
@@ -80,12 +80,12 @@ vf_test_one_with_a_driver_of_the_host_is_refused() {
     vf=\$(basename \$(readlink \$device/virtfn3))
     echo \$vf >/sys/bus/pci/drivers/vfio-pci/unbind; echo igbvf >\$device/virtfn3/driver_override
     echo \$vf >/sys/bus/pci/drivers_probe"
-  expect "driver" "$(rdmove hosta vf list | awk -v vf="$(vf_name 3)" '$1 == vf {print $6}')" igbvf
+  expect "driver" "$(vf_driver hosta 3)" igbvf
   says "$(refusal_of_attach 3)" "must be manually detached from the host"
   adapter "vf=\$(basename \$(readlink \$device/virtfn3))
     echo \$vf >/sys/bus/pci/drivers/igbvf/unbind; echo vfio-pci >\$device/virtfn3/driver_override
     echo \$vf >/sys/bus/pci/drivers_probe"
-  expect "state" "$(vf_state hosta 3)" "free -"
+  expect "state" "$(vf_state hosta 3)" "free"
 }
 
 vf_test_pf_that_is_down_is_said_and_nothing_is_set() {
@@ -99,13 +99,13 @@ vf_test_pf_that_is_down_is_said_and_nothing_is_set() {
 
 vf_test_number_of_vfs_changes_under_rdmoved() {
   adapter "echo 0 >\$device/sriov_numvfs"
-  expect "VFs in vf list" "$(rdmove hosta vf list | grep -c 0000:01:10 || true)" 0
+  expect "VFs in vf list" "$(vf_count hosta)" 0
   says "$(rdmove hosta doctor 2>&1 || true)" "Pool fabric has no VF"
   adapter "echo 2 >\$device/sriov_numvfs"
-  expect "VFs in vf list" "$(rdmove hosta vf list | grep -c 0000:01:10)" 2
+  expect "VFs in vf list" "$(vf_count hosta)" 2
   adapter "echo 0 >\$device/sriov_numvfs"
   make_vfs hosta
-  expect "VFs in vf list" "$(rdmove hosta vf list | grep -c "free *-")" "$HOST_VFS"
+  expect "VFs in vf list" "$(vf_count hosta)" "$HOST_VFS"
 }
 
 vf_test_one_that_shares_its_iommu_group_is_refused() {
@@ -124,7 +124,7 @@ vf_test_one_that_is_removed_leaves_the_guest() {
   in_guest 'until grep -qx 52:54:00:77:00:01 /sys/class/net/*/address; do usleep 200000; done'
   adapter "echo 0 >\$device/sriov_numvfs"
   wait_for 240 has_no_vf || die "$GUEST still has it."
-  expect "VFs in vf list" "$(rdmove hosta vf list | grep -c 0000:01:10 || true)" 0
+  expect "VFs in vf list" "$(vf_count hosta)" 0
   make_vfs hosta
   attach_vf 0
   expect "identity on the PF" "$(identity_on hosta)" "0 $GUEST_VLAN"
