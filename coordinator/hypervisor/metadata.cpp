@@ -8,6 +8,7 @@
 #include <initializer_list>
 #include <string_view>
 
+#include "coordinator/hypervisor/metadata_parts.hpp"
 #include "coordinator/hypervisor/xml_document.hpp"
 
 namespace rdmove {
@@ -15,11 +16,6 @@ namespace {
 
 constexpr std::size_t kMaxVfs = 16;
 constexpr std::size_t kMaxNameBytes = 64;
-
-tl::unexpected<Error> bad(std::string cause) {
-  return failure(ErrorCode::kBadInput, "read the rdmove metadata", std::move(cause),
-                 "Correct it with `rdmove define VM` or virsh metadata.");
-}
 
 /// "nodeGuid", "node_guid" and "node-guid" fold to the same text.
 std::string folded(std::string_view name) {
@@ -30,10 +26,15 @@ std::string folded(std::string_view name) {
   return text;
 }
 
-enum class Unknown { kIgnored, kRefused };
+}  // namespace
 
-/// An unknown attribute is ignored (a newer rdmove wrote it), unless it looks like a known one misspelt, or
-/// is part of an identity: half an identity on the fabric would be another machine's.
+namespace metadata {
+
+tl::unexpected<Error> bad(std::string cause) {
+  return failure(ErrorCode::kBadInput, "read the rdmove metadata", std::move(cause),
+                 "Correct it with `rdmove define VM` or virsh metadata.");
+}
+
 Result<void> checkAttributes(const pugi::xml_node& node, std::initializer_list<const char*> known,
                              Unknown unknown) {
   for (const pugi::xml_attribute& attribute : node.attributes()) {
@@ -61,6 +62,14 @@ Result<void> checkAttributes(const pugi::xml_node& node, std::initializer_list<c
   }
   return {};
 }
+
+}  // namespace metadata
+
+namespace {
+
+using metadata::bad;
+using metadata::checkAttributes;
+using metadata::Unknown;
 
 Result<std::string> required(const pugi::xml_node& node, const char* name) {
   const pugi::xml_attribute attribute = node.attribute(name);
@@ -91,60 +100,6 @@ Result<PoolName> readPool(const pugi::xml_node& node) {
   return PoolName(std::move(*text));
 }
 
-/// "00:11:22:33:44:55:66:77", made lower case; nullopt when it is not one, or all zeros.
-std::optional<std::string> readGuid(std::string_view text) {
-  if (text.size() != 23) return std::nullopt;
-  std::string guid;
-  bool zero = true;
-  for (std::size_t i = 0; i < text.size(); ++i) {
-    const auto c = static_cast<unsigned char>(text[i]);
-    if (i % 3 == 2 ? c != ':' : !std::isxdigit(c)) return std::nullopt;
-    zero = zero && (c == '0' || c == ':');
-    guid += static_cast<char>(std::tolower(c));
-  }
-  if (zero) return std::nullopt;
-  return guid;
-}
-
-Result<std::optional<std::string>> readGuid(const pugi::xml_node& node, const char* name) {
-  const pugi::xml_attribute attribute = node.attribute(name);
-  if (!attribute) return std::nullopt;
-  if (auto guid = readGuid(std::string_view(attribute.value()))) return guid;
-  return bad(fmt::format("attribute '{}' of <identity> is '{}', not a GUID like 00:11:22:33:44:55:66:77",
-                         name, attribute.value()));
-}
-
-Result<Identity> readIdentity(const pugi::xml_node& node) {
-  if (auto ok = checkAttributes(node, {"mac", "vlan", "node-guid", "port-guid"}, Unknown::kRefused); !ok) {
-    return tl::unexpected(ok.error());
-  }
-  Identity identity;
-  if (const pugi::xml_attribute mac = node.attribute("mac")) {
-    identity.mac = MacAddress::parse(mac.value());
-    const bool usable = identity.mac && *identity.mac != MacAddress{} && (identity.mac->bytes()[0] & 1) == 0;
-    if (!usable) {
-      return bad(fmt::format(
-          "attribute 'mac' of <identity> is '{}', not a unicast MAC like 52:54:00:12:34:56", mac.value()));
-    }
-  }
-  if (const pugi::xml_attribute vlan = node.attribute("vlan")) {
-    const std::string_view text = vlan.value();
-    const bool digits =
-        !text.empty() && text.size() <= 4 && text.find_first_not_of("0123456789") == text.npos;
-    identity.vlan = digits ? vlan.as_int() : 0;
-    if (*identity.vlan < 1 || *identity.vlan > 4094) {
-      return bad(fmt::format("attribute 'vlan' of <identity> is '{}', not 1..4094", text));
-    }
-  }
-  auto node_guid = readGuid(node, "node-guid");
-  if (!node_guid) return tl::unexpected(node_guid.error());
-  auto port_guid = readGuid(node, "port-guid");
-  if (!port_guid) return tl::unexpected(port_guid.error());
-  identity.node_guid = std::move(*node_guid);
-  identity.port_guid = std::move(*port_guid);
-  return identity;
-}
-
 Result<VfDeclaration> readVf(const pugi::xml_node& node) {
   if (auto ok = checkAttributes(node, {"alias", "pool", "model", "continuity"}, Unknown::kIgnored); !ok) {
     return tl::unexpected(ok.error());
@@ -173,7 +128,7 @@ Result<VfDeclaration> readVf(const pugi::xml_node& node) {
   for (const pugi::xml_node& child : node.children()) {
     if (localName(child.name()) != "identity") continue;
     if (std::exchange(seen, true)) return bad("<vf> " + vf.alias.str() + " has two <identity> elements");
-    auto identity = readIdentity(child);
+    auto identity = metadata::readIdentity(child);
     if (!identity) return tl::unexpected(identity.error());
     vf.identity = std::move(*identity);
   }
@@ -187,7 +142,7 @@ Result<void> checkUnique(const DomainDeclaration& declaration, const VfDeclarati
       return bad("two <vf> have mac '" + vf.identity.mac->str() + "'");
     }
     if (vf.identity.port_guid && vf.identity.port_guid == other.identity.port_guid) {
-      return bad("two <vf> have port-guid '" + *vf.identity.port_guid + "'");
+      return bad("two <vf> have port-guid '" + vf.identity.port_guid->str() + "'");
     }
   }
   return {};
@@ -236,12 +191,7 @@ std::string formatDeclaration(const DomainDeclaration& declaration) {
     append(node, "pool", vf.pool.str());
     append(node, "model", std::string(toString(vf.model)));
     append(node, "continuity", std::string(toString(vf.continuity)));
-    if (vf.identity == Identity{}) continue;
-    pugi::xml_node identity = node.append_child("identity");
-    if (vf.identity.mac) append(identity, "mac", vf.identity.mac->str());
-    if (vf.identity.vlan) append(identity, "vlan", std::to_string(*vf.identity.vlan));
-    if (vf.identity.node_guid) append(identity, "node-guid", *vf.identity.node_guid);
-    if (vf.identity.port_guid) append(identity, "port-guid", *vf.identity.port_guid);
+    metadata::writeIdentity(node, vf.identity);
   }
   if (declaration.standby) append(root.append_child("standby"), "alias", declaration.standby->str());
   return printXml(root);

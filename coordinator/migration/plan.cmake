@@ -1,6 +1,6 @@
 # rdmove_plan: the plan, the leases and the guest's traffic as JSON, the journal's and the wire's form.
-add_library(rdmove_plan STATIC ${CMAKE_CURRENT_LIST_DIR}/plan_json.cpp ${CMAKE_CURRENT_LIST_DIR}/json_reader.cpp
-  ${CMAKE_CURRENT_LIST_DIR}/traffic.cpp)
+add_library(rdmove_plan STATIC ${CMAKE_CURRENT_LIST_DIR}/plan_json.cpp ${CMAKE_CURRENT_LIST_DIR}/identity_json.cpp
+  ${CMAKE_CURRENT_LIST_DIR}/json_reader.cpp ${CMAKE_CURRENT_LIST_DIR}/traffic.cpp)
 target_link_libraries(rdmove_plan PUBLIC rdmove_base PRIVATE nlohmann_json::nlohmann_json)
 
 if(BUILD_TESTING)

@@ -9,15 +9,25 @@
 #include <vector>
 
 #include "coordinator/base/types.hpp"
+#include "coordinator/base/vf_values.hpp"
 
 namespace rdmove {
 
-/// Who a VF is on the network. Ethernet has MAC and VLAN; the InfiniBand part is empty for RoCE.
+/// Who a VF is on the network, and what its host lets it do there. Ethernet has MAC and VLAN; GUIDs and
+/// P_Keys are InfiniBand's. What is absent is not programmed. Where each is set: docs/identity.md.
 struct Identity {
   std::optional<MacAddress> mac;
-  std::optional<int> vlan;               ///< 1..4094
-  std::optional<std::string> node_guid;  ///< EUI-64, "00:11:22:33:44:55:66:77"
-  std::optional<std::string> port_guid;
+  std::optional<int> vlan;  ///< 1..4094
+  std::optional<Guid> node_guid;
+  std::optional<Guid> port_guid;
+  std::optional<int> vlan_priority{};  ///< 0..7; only with a VLAN
+  std::optional<VlanProtocol> vlan_protocol{};
+  std::vector<PartitionKey> pkeys{};  ///< the VF's table from index 0 on
+  std::optional<bool> trust{};
+  std::optional<bool> spoof_check{};
+  std::optional<LinkPolicy> link{};
+  std::optional<unsigned> min_rate{};  ///< Mbit/s
+  std::optional<unsigned> max_rate{};  ///< Mbit/s
   bool operator==(const Identity&) const = default;
 };
 

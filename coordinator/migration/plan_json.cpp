@@ -5,6 +5,7 @@
 #include <limits>
 #include <nlohmann/json.hpp>
 
+#include "coordinator/migration/identity_json.hpp"
 #include "coordinator/migration/json_reader.hpp"
 
 namespace rdmove {
@@ -29,35 +30,13 @@ std::string dump(const json& document) {
   return document.dump(-1, ' ', false, json::error_handler_t::replace);
 }
 
-json identityJson(const Identity& identity) {
-  json out = json::object();
-  if (identity.mac) out["mac"] = identity.mac->str();
-  put(out, "vlan", identity.vlan);
-  put(out, "node_guid", identity.node_guid);
-  put(out, "port_guid", identity.port_guid);
-  return out;
-}
-
-Identity readIdentity(Object in) {
-  Identity identity;
-  if (const auto mac = in.optionalText("mac")) {
-    identity.mac = MacAddress::parse(*mac);
-    if (!identity.mac) in.fail("mac", fmt::format("expected a MAC address, found \"{}\"", *mac));
-  }
-  if (const auto vlan = in.optionalNumber("vlan", 1, 4094)) identity.vlan = static_cast<int>(*vlan);
-  identity.node_guid = in.optionalText("node_guid");
-  identity.port_guid = in.optionalText("port_guid");
-  in.rejectUnknown();
-  return identity;
-}
-
 json vfJson(const MovingVf& vf) {
   const VfDeclaration& d = vf.declaration;
   return {{"alias", d.alias.str()},
           {"pool", d.pool.str()},
           {"model", std::string(toString(d.model))},
           {"continuity", std::string(toString(d.continuity))},
-          {"identity", identityJson(d.identity)},
+          {"identity", plan_json::identityJson(d.identity)},
           {"device_xml", vf.device_xml}};
 }
 
@@ -75,7 +54,7 @@ MovingVf readVf(Object in) {
     vf.declaration.continuity = *parsed;
   else
     in.fail("continuity", fmt::format("expected reconnect, park or carry, found \"{}\"", continuity));
-  vf.declaration.identity = readIdentity(in.object("identity"));
+  vf.declaration.identity = plan_json::readIdentity(in.object("identity"));
   vf.device_xml = in.text("device_xml");
   in.rejectUnknown();
   return vf;

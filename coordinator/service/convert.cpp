@@ -3,6 +3,7 @@
 #include <array>
 
 #include "coordinator/hypervisor/domain_xml.hpp"
+#include "coordinator/service/convert_identity.hpp"
 
 namespace rdmove {
 namespace {
@@ -236,10 +237,7 @@ v1::PartnerVf toMessage(const MovingVf& moving) {
   message.set_pool(declaration.pool.str());
   message.set_model(std::string(toString(declaration.model)));
   message.set_continuity(std::string(toString(declaration.continuity)));
-  if (declaration.identity.mac) message.set_mac(declaration.identity.mac->str());
-  if (declaration.identity.vlan) message.set_vlan(static_cast<unsigned>(*declaration.identity.vlan));
-  message.set_node_guid(declaration.identity.node_guid.value_or(""));
-  message.set_port_guid(declaration.identity.port_guid.value_or(""));
+  fillIdentity(declaration.identity, message);
   message.set_device_xml(moving.device_xml);
   return message;
 }
@@ -260,20 +258,17 @@ Result<MovingVf> fromMessage(const v1::PartnerVf& message) {
   if (!continuity) return bad("continuity");
   declaration.model = *model;
   declaration.continuity = *continuity;
-  if (!message.mac().empty()) {
-    declaration.identity.mac = MacAddress::parse(message.mac());
-    if (!declaration.identity.mac) return bad("mac");
-  }
-  if (message.vlan() > 4094) return bad("vlan");
-  if (message.vlan() > 0) declaration.identity.vlan = static_cast<int>(message.vlan());
-  if (!message.node_guid().empty()) declaration.identity.node_guid = message.node_guid();
-  if (!message.port_guid().empty()) declaration.identity.port_guid = message.port_guid();
+  auto identity = identityOf(message);
+  if (!identity) return tl::unexpected(identity.error());
+  declaration.identity = std::move(*identity);
   if (message.device_xml().size() > 65536) return bad("device_xml");
   // Taken apart and put together again here: a partner names no script, path or host device of ours.
   auto portable = portableDevice(message.device_xml());
   if (!portable) return bad("device_xml");
   const auto device = findDevice("<domain><devices>" + *portable + "</devices></domain>", declaration.alias);
-  if (!device || device->mac != declaration.identity.mac) return bad("device_xml");
+  // A plain <hostdev> has no MAC of libvirt's: there it is the fabric's to program.
+  const bool plain = device && device->kind == "hostdev" && !device->mac;
+  if (!device || (!plain && device->mac != declaration.identity.mac)) return bad("device_xml");
   moving.device_xml = std::move(*portable);
   return moving;
 }

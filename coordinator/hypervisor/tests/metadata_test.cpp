@@ -13,9 +13,17 @@ DomainDeclaration full() {
   VfDeclaration roce{DeviceAlias("ua-rdma0"), PoolName("a&b <\"c'>"), Model::kRoce, Continuity::kCarry, {}};
   roce.identity.mac = MacAddress::parse("52:54:00:77:00:01");
   roce.identity.vlan = 4094;
+  roce.identity.vlan_priority = 0;
+  roce.identity.vlan_protocol = VlanProtocol::k8021ad;
+  roce.identity.trust = true;
+  roce.identity.spoof_check = false;
+  roce.identity.min_rate = 0;
+  roce.identity.max_rate = 25000;
   VfDeclaration ib{DeviceAlias("ua-ib0"), PoolName("ib"), Model::kSharedPort, Continuity::kPark, {}};
-  ib.identity.node_guid = "00:11:22:33:44:55:66:77";
-  ib.identity.port_guid = "00:11:22:33:44:55:66:78";
+  ib.identity.node_guid = Guid(0x0011223344556677);
+  ib.identity.port_guid = Guid(0x0011223344556678);
+  ib.identity.pkeys = {PartitionKey(0xffff), PartitionKey(0x0001)};
+  ib.identity.link = LinkPolicy::kEnable;
   return {{roce, ib}, DeviceAlias("ua-net0")};
 }
 
@@ -45,7 +53,7 @@ TEST(Metadata, normalises_guids_and_macs) {
   const auto read =
       parseDeclaration(vf(kGood, "<identity mac='52:54:00:AA:BB:CC' node-guid='AA:11:22:33:44:55:66:77'/>"));
   ASSERT_TRUE(read) << read.error().sentence();
-  EXPECT_EQ(read->vfs[0].identity.node_guid, "aa:11:22:33:44:55:66:77");
+  EXPECT_EQ(read->vfs[0].identity.node_guid->str(), "aa:11:22:33:44:55:66:77");
   EXPECT_EQ(read->vfs[0].identity.mac->str(), "52:54:00:aa:bb:cc");
 }
 
@@ -91,7 +99,19 @@ INSTANTIATE_TEST_SUITE_P(
         BadCase{vf(kGood, "<identity node-guid='1'/>"), "'node-guid'"},
         BadCase{vf(kGood, "<identity port-guid='00:00:00:00:00:00:00:00'/>"), "'port-guid'"},
         BadCase{vf(kGood, "<identity nodeGuid='1'/>"), "spelt 'node-guid'"},
-        BadCase{vf(kGood, "<identity pkeys='0x8001'/>"), "'pkeys' of <identity> is not known"},
+        BadCase{vf(kGood, "<identity port-guid='ff:ff:ff:ff:ff:ff:ff:ff'/>"),
+                "'port-guid' of <identity>: 'ff"},
+        BadCase{vf(kGood, "<identity port-guid='01:02:c9:03:00:0a:1b:2c'/>"), "group bit"},
+        BadCase{vf(kGood, "<identity gids='fe80::1'/>"), "'gids' of <identity> is not known"},
+        BadCase{vf(kGood, "<identity pkeys='0xffff 8001'/>"), "'pkeys' of <identity>: '8001' is no P_Key"},
+        BadCase{vf(kGood, "<identity pkeys='0x8000'/>"), "partition 0"},
+        BadCase{vf(kGood, "<identity vlan='5' vlan-priority='8'/>"), "'vlan-priority' of <identity> is '8'"},
+        BadCase{vf(kGood, "<identity vlan-priority='1'/>"), "no attribute 'vlan'"},
+        BadCase{vf(kGood, "<identity vlan='5' vlan-protocol='q'/>"), "not 802.1Q or 802.1ad"},
+        BadCase{vf(kGood, "<identity trust='yes'/>"), "'trust' of <identity> is 'yes', not on or off"},
+        BadCase{vf(kGood, "<identity spoofCheck='on'/>"), "spelt 'spoof-check'"},
+        BadCase{vf(kGood, "<identity link='up'/>"), "not auto, enable or disable"},
+        BadCase{vf(kGood, "<identity max-rate='-1'/>"), "'max-rate'"},
         BadCase{vf(kGood, "<identity/><identity/>"), "two <identity>"},
         BadCase{"<rdma><vf " + kGood + "/><vf " + kGood + "/></rdma>", "two <vf> have alias 'ua-a'"},
         BadCase{"<rdma><vf " + kGood + "><identity mac='52:54:00:00:00:01'/></vf>" + kOther +
@@ -100,6 +120,14 @@ INSTANTIATE_TEST_SUITE_P(
         BadCase{"<rdma><standby alias='ua-a'/><standby alias='ua-b'/></rdma>", "two <standby>"},
         BadCase{"<rdma><standby/></rdma>", "<standby> needs attribute 'alias'"},
         BadCase{"<rdma><vf " + kGood + "/><standby alias='ua-a'/></rdma>", "<standby> names 'ua-a'"}));
+
+TEST(Metadata, reads_guids_in_every_spelling) {
+  for (const char* spelling : {"0x0002c903000A1B2C", "0002c903000a1b2c", "0002:c903:000a:1b2c"}) {
+    const auto read = parseDeclaration(vf(kGood, fmt::format("<identity port-guid='{}'/>", spelling)));
+    ASSERT_TRUE(read) << read.error().sentence();
+    EXPECT_EQ(read->vfs[0].identity.port_guid, Guid(0x0002c903000a1b2c));
+  }
+}
 
 TEST(Metadata, ignores_unknown_attributes_and_elements_outside_the_identity) {
   EXPECT_TRUE(parseDeclaration("<rdma later='1'><vf " + kGood + " colour='red'><hint/></vf><else/></rdma>"));

@@ -21,8 +21,16 @@ Plan fullPlan() {
   vf.declaration = {DeviceAlias("ua-rdma0"), PoolName("fabric"), Model::kSharedPort, Continuity::kCarry, {}};
   vf.declaration.identity.mac = MacAddress::parse("52:54:00:77:00:01");
   vf.declaration.identity.vlan = 7;
-  vf.declaration.identity.node_guid = "00:11:22:33:44:55:66:77";
-  vf.declaration.identity.port_guid = "00:11:22:33:44:55:66:78";
+  vf.declaration.identity.node_guid = Guid(0x0011223344556677);
+  vf.declaration.identity.port_guid = Guid(0x0011223344556678);
+  vf.declaration.identity.vlan_priority = 5;
+  vf.declaration.identity.vlan_protocol = VlanProtocol::k8021ad;
+  vf.declaration.identity.pkeys = {PartitionKey(0xffff), PartitionKey(0x0001)};
+  vf.declaration.identity.trust = true;
+  vf.declaration.identity.spoof_check = false;
+  vf.declaration.identity.link = LinkPolicy::kAuto;
+  vf.declaration.identity.min_rate = 100;
+  vf.declaration.identity.max_rate = 25000;
   vf.device_xml = "<interface type='bridge'/>";
   plan.vfs.push_back(vf);
   plan.vfs.push_back(
