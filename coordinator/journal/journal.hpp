@@ -81,6 +81,14 @@ struct FactRecord {
   std::string value;
 };
 
+/// What a VF was before it got a VM's identity, and what it was given, as the fabric's JSON. It outlives the
+/// migration: a VM stays with its VF for months.
+struct VfRecord {
+  VfName vf;
+  std::string before;
+  std::string given;
+};
+
 class Journal {
  public:
   virtual ~Journal() = default;
@@ -124,6 +132,12 @@ class Journal {
   virtual Result<void> renewLeases(const MigrationId&, std::int64_t expires_boot_ns) = 0;
   /// None left is success.
   virtual Result<void> freeLeases(const MigrationId&) = 0;
+
+  /// To be written before the VF is touched; replaces what was kept of it. `migration` pays for the room.
+  virtual Result<void> keepVf(const MigrationId& migration, const VfRecord&) = 0;
+  virtual Result<std::vector<VfRecord>> vfRecords() = 0;
+  /// When it is again as it was. Not there is success.
+  virtual Result<void> forgetVf(const VfName&) = 0;
 };
 
 }  // namespace rdmove

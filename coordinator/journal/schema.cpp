@@ -42,10 +42,16 @@ CREATE TABLE reserve (
 CREATE INDEX migrations_by_age ON migrations (created_us);
 )sql";
 
+// Without its migration: what a VF was before is wanted as long as a VM has it.
+constexpr const char* kVfRecords = R"sql(
+CREATE TABLE vfs (
+  vf TEXT PRIMARY KEY NOT NULL, before TEXT NOT NULL, given TEXT NOT NULL, since_us INTEGER NOT NULL) STRICT;
+)sql";
+
 }  // namespace
 
 const std::array<const char*, kSchemaVersion>& schemaSteps() {
-  static const std::array<const char*, kSchemaVersion> steps{kBaseTables, kReserveAndAge};
+  static const std::array<const char*, kSchemaVersion> steps{kBaseTables, kReserveAndAge, kVfRecords};
   return steps;
 }
 

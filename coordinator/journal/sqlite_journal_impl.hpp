@@ -44,6 +44,9 @@ class SqliteJournal : public Journal {
   Result<void> makePermanent(const MigrationId& id) override;
   Result<void> renewLeases(const MigrationId& id, std::int64_t expires_boot_ns) override;
   Result<void> freeLeases(const MigrationId& id) override;
+  Result<void> keepVf(const MigrationId& migration, const VfRecord& record) override;
+  Result<std::vector<VfRecord>> vfRecords() override;
+  Result<void> forgetVf(const VfName& vf) override;
 
  private:
   /// Runs `operation` (returning Result<void>) in a write transaction that commits when it succeeds. `bytes`

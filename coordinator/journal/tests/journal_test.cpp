@@ -146,6 +146,23 @@ TEST_F(JournalTest, leases_are_renewed_until_they_are_permanent) {
   EXPECT_TRUE(journal->leases().value().front().permanent);
 }
 
+TEST_F(JournalTest, what_a_vf_was_before_outlives_its_migration) {
+  EXPECT_OK(journal->begin(record("m1", Role::kArrival)));
+  EXPECT_OK(journal->keepVf(kM1, {VfName("0000:3b:00.2"), "{\"mac\":\"a\"}", "{}"}));
+  EXPECT_OK(journal->keepVf(kM1, {VfName("0000:3b:00.2"), "{\"mac\":\"b\"}", "{\"vlan\":1}"}));
+  EXPECT_OK(journal->keepVf(kM1, {VfName("0000:3b:00.1"), "{}", "{}"}));
+  EXPECT_OK(journal->finish(kM1, Role::kArrival, Outcome::kCompleted, ""));
+  reopen();
+  const auto records = journal->vfRecords().value();
+  ASSERT_EQ(records.size(), 2U);
+  EXPECT_EQ(records[0].vf, VfName("0000:3b:00.1"));
+  EXPECT_EQ(records[1].before, "{\"mac\":\"b\"}") << "the later word replaces the earlier one";
+  EXPECT_EQ(records[1].given, "{\"vlan\":1}");
+  EXPECT_OK(journal->forgetVf(VfName("0000:3b:00.2")));
+  EXPECT_OK(journal->forgetVf(VfName("0000:3b:00.2")));
+  EXPECT_EQ(journal->vfRecords().value().size(), 1U);
+}
+
 TEST_F(JournalTest, the_partners_steps_replace_what_it_told_before) {
   EXPECT_OK(journal->begin(record("m1")));
   EXPECT_OK(journal->enter(kM1, Role::kDeparture, "Reserving"));
