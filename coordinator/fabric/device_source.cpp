@@ -34,6 +34,7 @@ std::optional<std::string> pciAddress(const pugi::xml_node& address) {
 
 DeviceSource read(const pugi::xml_node& device) {
   DeviceSource found;
+  found.kind = device.name();
   if (const auto alias = device.child("alias").attribute("name")) found.alias = DeviceAlias(alias.value());
   found.mac = MacAddress::parse(device.child("mac").attribute("address").as_string());
   const pugi::xml_node source = device.child("source");

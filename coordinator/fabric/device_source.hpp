@@ -12,6 +12,7 @@
 namespace rdmove::fabric {
 
 struct DeviceSource {
+  std::string kind;  ///< "interface" or "hostdev"
   std::optional<DeviceAlias> alias;
   std::optional<MacAddress> mac;
   std::optional<std::string> bridge;  ///< <source bridge=...>, also of a live interface of a libvirt network

@@ -19,17 +19,13 @@ std::string nameOf(const DeviceSource& device) {
   return device.alias ? device.alias->str() : "the device";
 }
 
-/// A VLAN is many VFs' VLAN: it says whose a VF is only where there is no MAC to say it.
-bool carries(const VfState& state, const Identity& identity) {
-  if (identity.mac) return state.mac == identity.mac;
-  return identity.vlan && state.vlan == *identity.vlan;
-}
-
 }  // namespace
 
-PoolFabric::PoolFabric(std::map<PoolName, PoolConfig> pools, std::filesystem::path sysfs_root,
-                       std::unique_ptr<VfPort> port)
-    : pools_(std::move(pools)), sysfs_root_(std::move(sysfs_root)), port_(std::move(port)) {}
+PoolFabric::PoolFabric(std::map<PoolName, PoolConfig> pools, HostAccess host)
+    : pools_(std::move(pools)),
+      host_(std::move(host)),
+      inventory_(host_),
+      identity_(*host_.files, *host_.port) {}
 
 bool PoolFabric::hasPool(const PoolName& pool) const {
   return pools_.contains(pool);
@@ -41,28 +37,60 @@ bool PoolFabric::softRoce(const PoolName& pool) const {
   return found->second.kind == PoolConfig::Kind::kBridge || found->second.soft_roce;
 }
 
+Result<void> PoolFabric::eachPf(
+    const std::function<void(const PoolName&, const std::string&, const SysfsPf&)>& with) const {
+  for (const auto& [name, pool] : pools_) {
+    if (pool.kind != PoolConfig::Kind::kSriov) continue;
+    for (const std::string& named : pool.pfs) {
+      const auto pf = readPf(*host_.files, named);
+      if (!pf) return tl::unexpected<Error>(pf.error());
+      with(name, named, *pf);
+    }
+  }
+  return {};
+}
+
 Result<std::vector<VfInfo>> PoolFabric::vfs() {
   std::vector<VfInfo> all;
   for (const auto& [name, pool] : pools_) {
-    if (pool.kind == PoolConfig::Kind::kBridge) {
-      for (int slot = 0; slot < pool.slots; ++slot) {
-        all.push_back(
-            {VfName(fmt::format("{}#{}", pool.bridge, slot)), name, "bridge", pool.bridge, {}, {}, {}});
-      }
-      continue;
-    }
-    for (const std::string& pf_name : pool.pfs) {
-      const auto pf = readPf(sysfs_root_, pf_name);
-      if (!pf) return tl::unexpected<Error>(pf.error());
-      for (const SysfsVf& vf : pf->vfs) {
-        VfInfo info{VfName(vf.pci), name, "sriov", pf_name, {}, vf.driver, vf.iommu_group};
-        // For display: a PF that does not tell (no netdev, InfiniBand) leaves it open.
-        if (const auto state = port_->read(pf->netdev, vf.index)) info.mac = state->mac;
-        all.push_back(std::move(info));
-      }
+    for (int slot = 0; pool.kind == PoolConfig::Kind::kBridge && slot < pool.slots; ++slot) {
+      all.push_back(
+          {VfName(fmt::format("{}#{}", pool.bridge, slot)), name, "bridge", pool.bridge, {}, {}, {}});
     }
   }
+  const auto read = eachPf([&](const PoolName& pool, const std::string& named, const SysfsPf& pf) {
+    for (VfInfo& vf : inventory_.vfs(pf, pool, named)) all.push_back(std::move(vf));
+  });
+  if (!read) return tl::unexpected<Error>(read.error());
+  std::stable_sort(all.begin(), all.end(), [](const VfInfo& a, const VfInfo& b) { return a.pool < b.pool; });
   return all;
+}
+
+Result<std::vector<PfInfo>> PoolFabric::pfs() {
+  std::vector<PfInfo> all;
+  const auto read = eachPf([&](const PoolName& pool, const std::string&, const SysfsPf& pf) {
+    all.push_back(inventory_.pf(pf, pool));
+  });
+  if (!read) return tl::unexpected<Error>(read.error());
+  return all;
+}
+
+Result<VfDetails> PoolFabric::look(const VfName& vf) {
+  const std::string attempted = fmt::format("look at {}", vf.str());
+  if (const PoolConfig* bridge = bridgePoolOf(vf))
+    return VfDetails{{vf, bridge->name, "bridge", bridge->bridge, {}, {}, {}}, std::nullopt, {}};
+  std::optional<VfDetails> found;
+  const auto read = eachPf([&](const PoolName& pool, const std::string& named, const SysfsPf& pf) {
+    for (VfInfo& info : inventory_.vfs(pf, pool, named)) {
+      if (info.name != vf) continue;
+      const VfPlace place{pf.place, info.index, vf.str()};
+      found = VfDetails{std::move(info), inventory_.pf(pf, pool), inventory_.told(place)};
+    }
+  });
+  if (!read) return tl::unexpected<Error>(read.error());
+  if (found) return std::move(*found);
+  return failure(ErrorCode::kNotFound, attempted, "no pool of this host has it",
+                 "`rdmove vf list` names those that are.");
 }
 
 const PoolConfig* PoolFabric::bridgePoolOf(const VfName& slot) const {
@@ -74,14 +102,13 @@ const PoolConfig* PoolFabric::bridgePoolOf(const VfName& slot) const {
   return nullptr;
 }
 
-Result<std::optional<PoolFabric::Place>> PoolFabric::findVf(const PoolConfig& pool,
-                                                            const std::string& pci) const {
+Result<std::optional<VfPlace>> PoolFabric::findVf(const PoolConfig& pool, const std::string& pci) const {
   for (const std::string& pf_name : pool.pfs) {
-    const auto pf = readPf(sysfs_root_, pf_name);
+    const auto pf = readPf(*host_.files, pf_name);
     if (!pf) return tl::unexpected<Error>(pf.error());
     const auto vf =
         std::find_if(pf->vfs.begin(), pf->vfs.end(), [&](const SysfsVf& v) { return v.pci == pci; });
-    if (vf != pf->vfs.end()) return Place{pf->netdev, vf->index};
+    if (vf != pf->vfs.end()) return VfPlace{pf->place, vf->index, vf->pci};
   }
   return std::nullopt;
 }
@@ -106,47 +133,6 @@ Result<std::string> PoolFabric::bind(const VfName& vf, const MovingVf& moving) {
   if (!place) return tl::unexpected<Error>(place.error());
   if (!place->has_value()) return stranger();
   return bindToVf(moving.device_xml, vf.str(), wanted.identity.vlan);
-}
-
-Result<void> PoolFabric::takeIdentity(const VfName& vf, const Identity& identity) {
-  const std::string attempted = fmt::format("take the identity off {}", vf.str());
-  if (vf.str().find('#') != std::string::npos) {
-    if (bridgePoolOf(vf) == nullptr)
-      return failure(ErrorCode::kNotFound, attempted, "no pool of this host is on that bridge");
-    // The MAC was QEMU's, behind a tap that is gone with the device. What the bridge still has in its
-    // forwarding table ages out, or moves with the first frame from the other host.
-    return {};
-  }
-  if (identity.node_guid || identity.port_guid) {
-    return failure(ErrorCode::kRefused, attempted, "InfiniBand GUIDs are not programmed by this version",
-                   "Move the VM with its device detached.");
-  }
-  for (const auto& [name, pool] : pools_) {
-    if (pool.kind != PoolConfig::Kind::kSriov) continue;
-    const auto place = findVf(pool, vf.str());
-    if (!place) return tl::unexpected<Error>(place.error());
-    if (!place->has_value()) continue;
-    const Place& at = **place;
-    if (at.pf_netdev.empty())
-      return failure(ErrorCode::kUnavailable, attempted, "its PF has no network interface");
-    const auto before = port_->read(at.pf_netdev, at.index);
-    if (!before) return tl::unexpected<Error>(before.error());
-    // libvirt puts back what an interface hostdev's VF had before: then there is nothing to take, and what is
-    // there stays.
-    if (!carries(*before, identity)) return {};
-    if (auto cleared = port_->clear(at.pf_netdev, at.index); !cleared) return cleared;
-    const auto left = port_->read(at.pf_netdev, at.index);
-    if (!left) return tl::unexpected<Error>(left.error());
-    if (carries(*left, identity) || left->vlan != 0) {
-      return failure(ErrorCode::kConflict, attempted,
-                     fmt::format("after that the PF still tells MAC {} and VLAN {}",
-                                 left->mac ? left->mac->str() : "none", left->vlan),
-                     fmt::format("See `ip link show {}`: something else programs this VF.", at.pf_netdev));
-    }
-    return {};
-  }
-  return failure(ErrorCode::kNotFound, attempted, "no pool of this host has it",
-                 "`rdmove vf list` names those that are.");
 }
 
 Result<VfName> PoolFabric::locate(const PoolName& pool, const std::string& device_element) {
@@ -214,7 +200,7 @@ Result<std::vector<VfName>> PoolFabric::occupied(const std::string& domain_xml) 
 namespace rdmove {
 
 std::unique_ptr<Fabric> makeFabric(const Config& config, const std::filesystem::path& sysfs_root) {
-  return std::make_unique<fabric::PoolFabric>(config.pools, sysfs_root, fabric::makeNetlinkVfPort());
+  return std::make_unique<fabric::PoolFabric>(config.pools, fabric::makeHostAccess(sysfs_root));
 }
 
 }  // namespace rdmove

@@ -1,14 +1,13 @@
 #include "coordinator/fabric/sysfs_sriov.hpp"
 
 #include <fmt/format.h>
+#include <linux/if_arp.h>
 
 #include <algorithm>
 #include <charconv>
 
 namespace rdmove::fabric {
 namespace {
-
-namespace fs = std::filesystem;
 
 std::optional<unsigned> number(std::string_view text) {
   unsigned value = 0;
@@ -17,51 +16,105 @@ std::optional<unsigned> number(std::string_view text) {
   return value;
 }
 
-/// Last component of what a link points to; empty when there is no link.
-std::string linkName(const fs::path& link) {
-  std::error_code error;
-  const fs::path target = fs::read_symlink(link, error);
-  return error ? std::string() : target.filename().string();
+std::string folder(const std::string& pci) {
+  return "bus/pci/devices/" + pci;
 }
 
-SysfsVf readVf(const fs::path& link, unsigned index) {
+std::string first(const std::vector<std::string>& names) {
+  return names.empty() ? std::string() : names.front();
+}
+
+SysfsVf readVf(const SysfsFiles& files, const std::string& pci, unsigned index) {
   SysfsVf vf;
-  vf.pci = linkName(link);
+  vf.pci = pci;
   vf.index = index;
-  vf.driver = linkName(link / "driver");
-  if (const auto group = number(linkName(link / "iommu_group"))) vf.iommu_group = static_cast<int>(*group);
+  vf.driver = files.linkName(folder(pci) + "/driver");
+  if (const auto group = number(files.linkName(folder(pci) + "/iommu_group")))
+    vf.iommu_group = static_cast<int>(*group);
   return vf;
+}
+
+LinkLayer layerOf(const SysfsFiles& files, const PfPlace& pf) {
+  if (!pf.rdma.empty()) {
+    const auto layer = files.read(fmt::format("class/infiniband/{}/ports/1/link_layer", pf.rdma));
+    if (layer && *layer == "InfiniBand") return LinkLayer::kInfiniBand;
+    if (layer && *layer == "Ethernet") return LinkLayer::kEthernet;
+  }
+  if (pf.netdev.empty()) return LinkLayer::kUnknown;
+  const auto type = files.read(fmt::format("class/net/{}/type", pf.netdev));
+  const auto value = type ? number(*type) : std::nullopt;
+  return value == static_cast<unsigned>(ARPHRD_INFINIBAND) ? LinkLayer::kInfiniBand : LinkLayer::kEthernet;
+}
+
+SysfsPf readByAddress(const SysfsFiles& files, const std::string& pci, const std::string& netdev) {
+  constexpr std::string_view kVirtfn = "virtfn";
+  SysfsPf found;
+  found.place.pci = pci;
+  found.place.netdev = netdev.empty() ? first(files.list(folder(pci) + "/net")) : netdev;
+  found.place.rdma = first(files.list(folder(pci) + "/infiniband"));
+  found.place.driver = files.linkName(folder(pci) + "/driver");
+  found.place.layer = layerOf(files, found.place);
+  for (const std::string& name : files.list(folder(pci))) {
+    if (!name.starts_with(kVirtfn)) continue;
+    if (const auto index = number(std::string_view(name).substr(kVirtfn.size())))
+      found.vfs.push_back(readVf(files, files.linkName(fmt::format("{}/{}", folder(pci), name)), *index));
+  }
+  std::sort(found.vfs.begin(), found.vfs.end(),
+            [](const SysfsVf& a, const SysfsVf& b) { return a.index < b.index; });
+  found.place.vfs = static_cast<unsigned>(found.vfs.size());
+  return found;
+}
+
+/// The GUID in the second half of a GID, "fe80:0000:0000:0000:0002:c903:000a:1b2c".
+std::optional<Guid> guidOfGid(const Result<std::string>& gid) {
+  constexpr std::size_t kGidText = 39;
+  if (!gid || gid->size() != kGidText) return std::nullopt;
+  return Guid::read(std::string_view(*gid).substr(20));
+}
+
+VfSettings guidsOfRdma(const SysfsFiles& files, const std::string& rdma) {
+  VfSettings out;
+  if (rdma.empty()) return out;
+  if (const auto node = files.read(fmt::format("class/infiniband/{}/node_guid", rdma)))
+    out.node_guid = Guid::read(*node);
+  const auto layer = files.read(fmt::format("class/infiniband/{}/ports/1/link_layer", rdma));
+  if (layer && *layer == "InfiniBand")
+    out.port_guid = guidOfGid(files.read(fmt::format("class/infiniband/{}/ports/1/gids/0", rdma)));
+  return out;
 }
 
 }  // namespace
 
-Result<SysfsPf> readPf(const fs::path& sysfs_root, const std::string& pf) {
-  constexpr std::string_view kVirtfn = "virtfn";
-  std::error_code error;
+Result<SysfsPf> readPf(const SysfsFiles& files, const std::string& pf) {
   const bool by_address = pf.find(':') != std::string::npos;
-  const fs::path device =
-      by_address ? sysfs_root / "bus/pci/devices" / pf : sysfs_root / "class/net" / pf / "device";
-  if (!fs::is_directory(device, error)) {
+  const std::string pci = by_address ? pf : files.linkName(fmt::format("class/net/{}/device", pf));
+  if (pci.empty() || !files.exists(folder(pci))) {
     return failure(ErrorCode::kNotFound, fmt::format("list the VFs of {}", pf),
                    "there is no such PF on this host",
                    "Correct `pfs` of its pool in rdmoved.toml, or see why the adapter is missing (dmesg).");
   }
-  SysfsPf found;
-  for (const fs::directory_entry& entry : fs::directory_iterator(device / "net", error)) {
-    const std::string name = entry.path().filename().string();
-    if (found.netdev.empty() || name < found.netdev) found.netdev = name;
+  return readByAddress(files, pci, by_address ? std::string() : pf);
+}
+
+std::vector<SysfsPf> readPfs(const SysfsFiles& files) {
+  std::vector<SysfsPf> pfs;
+  for (const std::string& pci : files.list("bus/pci/devices")) {
+    if (files.exists(folder(pci) + "/virtfn0")) pfs.push_back(readByAddress(files, pci, ""));
   }
-  if (!by_address) found.netdev = pf;
-  for (const fs::directory_entry& entry : fs::directory_iterator(device, error)) {
-    const std::string name = entry.path().filename().string();
-    if (!name.starts_with(kVirtfn)) continue;
-    if (const auto index = number(std::string_view(name).substr(kVirtfn.size()))) {
-      found.vfs.push_back(readVf(entry.path(), *index));
-    }
+  return pfs;
+}
+
+VfSettings ownAddresses(const SysfsFiles& files, const PfPlace& pf) {
+  VfSettings out = guidsOfRdma(files, pf.rdma);
+  if (pf.layer != LinkLayer::kInfiniBand && !pf.netdev.empty()) {
+    if (const auto mac = files.read(fmt::format("class/net/{}/address", pf.netdev)))
+      out.mac = MacAddress::parse(*mac);
   }
-  std::sort(found.vfs.begin(), found.vfs.end(),
-            [](const SysfsVf& a, const SysfsVf& b) { return a.index < b.index; });
-  return found;
+  return out;
+}
+
+VfSettings guidsOfDevice(const SysfsFiles& files, const std::string& pci) {
+  return guidsOfRdma(files, first(files.list(folder(pci) + "/infiniband")));
 }
 
 }  // namespace rdmove::fabric

@@ -7,6 +7,7 @@
 
 #include "coordinator/migration/arrival.hpp"
 #include "coordinator/migration/session.hpp"
+#include "coordinator/migration/vf_records.hpp"
 
 namespace rdmove {
 
@@ -64,7 +65,15 @@ class ArrivalSession : public Session, private ArrivalActions {
     std::set<VfName> taken;
   };
   void lease(Attempt attempt, HostVfs vfs);
+  struct BoundVfs {
+    std::vector<LeasedVf> leases;
+    IdentityRecords records;
+  };
   void bindLeases(Attempt attempt);
+  void refuseLeases(Attempt attempt, const Error& why);
+  void stageIdentities(Attempt attempt, IdentityRecords records);
+  void leasesAreReady(Attempt attempt);
+  void takeStaged(std::function<void(Result<void>)> then);
   void observe();
   void observeAgain();
   void plug(Attempt attempt);

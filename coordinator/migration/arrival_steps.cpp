@@ -10,6 +10,7 @@
 #include "coordinator/migration/arrival_session.hpp"
 #include "coordinator/migration/plan_json.hpp"
 #include "coordinator/migration/traffic.hpp"
+#include "coordinator/migration/vf_records.hpp"
 #include "coordinator/preflight/occupancy.hpp"
 
 namespace rdmove {
@@ -20,9 +21,9 @@ namespace {
 constexpr std::chrono::milliseconds kLook{2000};
 
 /// A metadata without a MAC means the device's own, which the source read; all else must be what it says.
-bool sameIdentity(const Identity& shown, const Identity& told) {
-  return (!shown.mac || shown.mac == told.mac) && shown.vlan == told.vlan &&
-         shown.node_guid == told.node_guid && shown.port_guid == told.port_guid;
+bool sameIdentity(Identity shown, const Identity& told) {
+  if (!shown.mac) shown.mac = told.mac;
+  return shown == told;
 }
 
 }  // namespace
@@ -81,43 +82,17 @@ void ArrivalSession::lease(Attempt attempt, HostVfs vfs) {
   bindLeases(attempt);
 }
 
-void ArrivalSession::bindLeases(Attempt attempt) {
-  offload<std::vector<LeasedVf>>(
-      [this, plan = plan_, leases = leases_]() mutable -> Result<std::vector<LeasedVf>> {
-        for (std::size_t i = 0; i < leases.size(); ++i) {
-          auto element = services_.fabric.bind(leases[i].vf, plan.vfs[i]);
-          if (!element) return tl::unexpected(element.error());
-          leases[i].device_xml = std::move(*element);
-        }
-        return std::move(leases);
-      },
-      [this, attempt](Result<std::vector<LeasedVf>> bound) {
-        if (!bound) {
-          (void)services_.journal.freeLeases(record_.id);
-          return answer(Step::kStage, attempt, tl::unexpected(bound.error()));
-        }
-        leases_ = *bound;
-        if (auto kept = services_.journal.setFact(record_.id, record_.role, "leases", leasesToJson(leases_));
-            !kept) {
-          (void)services_.journal.freeLeases(record_.id);
-          return answer(Step::kStage, attempt, kept);
-        }
-        armHold();
-        answer(Step::kStage, attempt, {});
-        if (reserved_) {
-          auto reserved = std::move(reserved_);
-          reserved_ = nullptr;
-          reserved(leases_);
-        }
-      });
-}
-
 /// The partner's word is not enough for an identity: the domain that arrived must declare it in its own
 /// metadata.
 void ArrivalSession::plug(Attempt attempt) {
   agent_ = services_.agents.link(plan_.uuid);  // opens the channel while the device is attached
+  const auto records = identityRecords(services_.journal);
+  if (!records) {
+    return later(
+        [this, attempt, error = records.error()] { answer(Step::kPlug, attempt, tl::unexpected(error)); });
+  }
   offload<void>(
-      [this, plan = plan_, leases = leases_]() -> Result<void> {
+      [this, plan = plan_, leases = leases_, records = *records]() -> Result<void> {
         const auto element = services_.hypervisor.metadata(plan.uuid, XmlKind::kLive);
         if (!element) return tl::unexpected(element.error());
         const auto declared =
@@ -134,8 +109,14 @@ void ArrivalSession::plug(Attempt attempt) {
                            "the arrived domain's metadata does not show the identity that its source named",
                            "Compare virsh dumpxml with rdmove show on the source.");
           }
+          const IdentityRecord record = recordOf(records, leases[i].vf).value_or(IdentityRecord());
+          const auto give = [&](Attached attached) {
+            return services_.fabric.giveIdentity(leases[i].vf, plan.vfs[i], record, attached);
+          };
+          if (auto live = give(Attached::kNotYet); !live) return live;
           if (auto attached = services_.hypervisor.attach(plan.uuid, leases[i].device_xml); !attached)
             return attached;
+          if (auto live = give(Attached::kYes); !live) return live;
         }
         return {};
       },
@@ -170,11 +151,6 @@ void ArrivalSession::restoreGuest(Attempt attempt) {
                       answer(Step::kRestoreGuest, attempt, {});
                     });
                   });
-}
-
-void ArrivalSession::unstage(Attempt attempt) {
-  const auto freed = services_.journal.freeLeases(record_.id);
-  later([this, attempt, freed] { answer(Step::kUnstage, attempt, freed); });
 }
 
 }  // namespace rdmove

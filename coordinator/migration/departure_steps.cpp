@@ -6,6 +6,7 @@
 #include "coordinator/migration/departure_session.hpp"
 #include "coordinator/migration/plan_json.hpp"
 #include "coordinator/migration/traffic.hpp"
+#include "coordinator/migration/vf_records.hpp"
 
 namespace rdmove {
 namespace {
@@ -175,15 +176,31 @@ void DepartureSession::lookWhetherRemoved() {
 }
 
 void DepartureSession::takeIdentity(Attempt attempt) {
-  inWorker(Step::kTakeIdentity, attempt, [this, plan = plan_, vfs = source_vfs_]() -> Result<void> {
-    for (const MovingVf& vf : plan.vfs) {
-      const auto where = vfs.find(vf.declaration.alias);
-      if (where == vfs.end()) continue;
-      if (auto taken = services_.fabric.takeIdentity(where->second, vf.declaration.identity); !taken)
-        return taken;
-    }
-    return {};
-  });
+  const auto failed = [this, attempt](const Error& error) {
+    later([this, attempt, error] { answer(Step::kTakeIdentity, attempt, tl::unexpected(error)); });
+  };
+  auto records = identityRecords(services_.journal);
+  if (!records) return failed(records.error());
+  for (const MovingVf& vf : plan_.vfs) {
+    const auto where = source_vfs_.find(vf.declaration.alias);
+    if (where == source_vfs_.end() || records->contains(where->second)) continue;
+    // Somebody else gave it to the VF: a replug has to know that it is to come back.
+    IdentityRecord record = services_.fabric.recordOf(where->second, vf.declaration.identity);
+    if (auto kept = keepRecord(services_.journal, record_.id, where->second, record); !kept)
+      return failed(kept.error());
+    (*records)[where->second] = std::move(record);
+  }
+  inWorker(Step::kTakeIdentity, attempt,
+           [this, plan = plan_, vfs = source_vfs_, records = *records]() -> Result<void> {
+             for (const MovingVf& vf : plan.vfs) {
+               const auto where = vfs.find(vf.declaration.alias);
+               if (where == vfs.end()) continue;
+               auto taken = services_.fabric.takeIdentity(where->second, vf.declaration.identity,
+                                                          recordOf(records, where->second));
+               if (!taken) return taken;
+             }
+             return {};
+           });
 }
 
 void DepartureSession::announceRelease(Attempt attempt) {
@@ -198,8 +215,13 @@ void DepartureSession::replug(Attempt attempt) {
   struct Replugged {
     std::optional<Error> ended;  ///< the domain's own end: there is nothing to plug into
   };
+  const auto records = identityRecords(services_.journal);
+  if (!records) {
+    return later(
+        [this, attempt, error = records.error()] { answer(Step::kReplug, attempt, tl::unexpected(error)); });
+  }
   offload<Replugged>(
-      [this, plan = plan_, vfs = source_vfs_]() -> Result<Replugged> {
+      [this, plan = plan_, vfs = source_vfs_, records = *records]() -> Result<Replugged> {
         const auto gone = missing(services_.hypervisor, plan);
         if (!gone && gone.error().code == ErrorCode::kNotFound) return Replugged{gone.error()};
         if (!gone) return tl::unexpected(gone.error());
@@ -211,8 +233,14 @@ void DepartureSession::replug(Attempt attempt) {
           }
           const auto element = services_.fabric.bind(where->second, vf);
           if (!element) return tl::unexpected(element.error());
+          const IdentityRecord record = recordOf(records, where->second).value_or(IdentityRecord());
+          const auto give = [&](Attached attached) {
+            return services_.fabric.giveIdentity(where->second, vf, record, attached);
+          };
+          if (auto live = give(Attached::kNotYet); !live) return tl::unexpected(live.error());
           auto attached = services_.hypervisor.attach(plan.uuid, *element);
           if (!attached) return tl::unexpected(attached.error());
+          if (auto live = give(Attached::kYes); !live) return tl::unexpected(live.error());
         }
         return Replugged{};
       },

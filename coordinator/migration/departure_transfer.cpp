@@ -259,7 +259,7 @@ void DepartureSession::checkArrival() {
 /// is the domain: a copy that libvirt left paused here (its daemon died at the switch) must never be resumed.
 /// One that runs may have come back by other means; only when it runs over there as well it is the copy.
 void DepartureSession::returnVf(Attempt attempt) {
-  inWorker(Step::kReturnVf, attempt, [this, plan = plan_]() -> Result<void> {
+  const auto work = [this, plan = plan_]() -> Result<void> {
     const auto status = services_.hypervisor.find(plan.uuid.str());
     if (!status) {
       if (status.error().code == ErrorCode::kNotFound) return {};
@@ -275,6 +275,13 @@ void DepartureSession::returnVf(Attempt attempt) {
     }
     if (auto gone = services_.hypervisor.destroy(plan.uuid); !gone) return gone;
     return plan.persistent ? services_.hypervisor.undefine(plan.uuid) : Result<void>();
+  };
+  offload<void>(work, [this, attempt](Result<void> left) {
+    // Nothing of the VM is here: what its VFs were before it need not be known any more.
+    for (const auto& [alias, vf] : source_vfs_) {
+      if (left) left = services_.journal.forgetVf(vf);
+    }
+    answer(Step::kReturnVf, attempt, left);
   });
 }
 

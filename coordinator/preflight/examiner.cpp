@@ -242,12 +242,19 @@ std::vector<Finding> Examiner::examineArrival(const Plan& plan, const HostName& 
               config_.host.str(), pool.str(), source.str()));
       continue;
     }
-    const std::size_t free = freeVfs(*all, pool, taken).size();
-    if (free < count) {
+    const std::vector<VfInfo> free = freeVfs(*all, pool, taken);
+    if (free.size() < count) {
       look.error("no-free-vf",
                  fmt::format("Pool {} on {} has {} free VFs, {} are needed.", pool.str(), config_.host.str(),
-                             free, count),
+                             free.size(), count),
                  "Free one there (rdmove vf list), or choose another destination.");
+      continue;
+    }
+    std::size_t next = 0;
+    for (const MovingVf& vf : plan.vfs) {
+      if (vf.declaration.pool != pool) continue;
+      const auto fits = fabric_.planIdentity(free[next++].name, vf, std::nullopt);
+      if (!fits) look.fail("identity", fits.error());
     }
   }
   return std::move(look.result.findings);

@@ -31,7 +31,8 @@ MigrationId newId(const std::string& domain_name, const Clock& clock) {
 
 }  // namespace
 
-Coordinator::Coordinator(Services& services, Examiner& examiner) : services_(services), examiner_(examiner) {
+Coordinator::Coordinator(Services& services, Examiner& examiner)
+    : services_(services), examiner_(examiner), sweep_(services) {
   subscription_ = services_.bulletin.subscribe([this](const Update& update) { forgetWhenEnded(update); });
 }
 
@@ -60,6 +61,7 @@ Result<void> Coordinator::recover() {
       session->recover(record.phase, *facts);
     }
   }
+  sweep_.look();
   return {};
 }
 
@@ -215,6 +217,7 @@ void Coordinator::forgetWhenEnded(const Update& update) {
       } else {
         arrivals_.erase(id);
       }
+      sweep_.look();
     });
   });
 }
@@ -235,6 +238,8 @@ void Coordinator::toSessions(const DomainUuid& uuid, std::function<void(Session&
 
 void Coordinator::onLifecycle(const DomainUuid& uuid, Lifecycle event, LifecycleDetail detail) {
   toSessions(uuid, [event, detail](Session& session) { session.onLifecycle(event, detail); });
+  if (event == Lifecycle::kStopped || event == Lifecycle::kCrashed || event == Lifecycle::kUndefined)
+    boost::asio::post(services_.loop, [this] { sweep_.look(); });
 }
 void Coordinator::onDeviceRemoved(const DomainUuid& uuid, const DeviceAlias& alias) {
   toSessions(uuid, [alias](Session& session) { session.onDeviceRemoved(alias); });

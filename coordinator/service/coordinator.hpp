@@ -10,6 +10,7 @@
 
 #include "coordinator/migration/arrival_session.hpp"
 #include "coordinator/migration/departure_session.hpp"
+#include "coordinator/service/identity_sweep.hpp"
 
 namespace rdmove {
 
@@ -54,6 +55,7 @@ class Coordinator : public HypervisorListener {
   std::uint64_t subscription_ = 0;
   std::map<MigrationId, std::shared_ptr<DepartureSession>> departures_;
   std::map<MigrationId, std::shared_ptr<ArrivalSession>> arrivals_;
+  IdentitySweep sweep_;
 };
 
 }  // namespace rdmove

@@ -144,6 +144,10 @@ Result<void> runDaemon(const Config& config) {
   Examiner examiner(loop, **hypervisor, *fabric, **partners, agents, config);
   Coordinator coordinator(services, examiner);
 
+  // For the log alone: whoever needs to know what is looks at it.
+  const auto watch = watchVfs(*fabric, [](const std::string& change) { spdlog::info("vfs: {}", change); });
+  if (!watch) spdlog::warn("{}", watch.error().sentence());
+
   relay.to(&coordinator);
   if (auto recovered = coordinator.recover(); !recovered) return recovered;
 

@@ -94,9 +94,16 @@ TEST_F(BridgePool, locates_a_nic_by_its_mac_and_says_where_another_is) {
 }
 
 TEST_F(BridgePool, leaves_no_identity_behind) {
-  EXPECT_TRUE(fabric->takeIdentity(VfName("br0#52:54:00:77:00:01"), {}));
-  EXPECT_TRUE(fabric->takeIdentity(VfName("br0#0"), {}));
-  EXPECT_EQ(fabric->takeIdentity(VfName("br9#0"), {}).error().code, ErrorCode::kNotFound);
+  EXPECT_TRUE(fabric->takeIdentity(VfName("br0#52:54:00:77:00:01"), {}, std::nullopt));
+  EXPECT_TRUE(fabric->takeIdentity(VfName("br0#0"), {}, std::nullopt));
+  EXPECT_EQ(fabric->takeIdentity(VfName("br9#0"), {}, std::nullopt).error().code, ErrorCode::kNotFound);
+  const auto record = fabric->planIdentity(VfName("br0#0"), moving(), std::nullopt);
+  ASSERT_TRUE(record) << record.error().sentence();
+  EXPECT_TRUE(record->empty()) << "there is nothing to remember";
+  EXPECT_TRUE(fabric->recordOf(VfName("br0#0"), {}).empty());
+  EXPECT_TRUE(fabric->stageIdentity(VfName("br0#0"), moving(), *record));
+  EXPECT_TRUE(fabric->giveIdentity(VfName("br0#0"), moving(), *record, Attached::kNotYet));
+  EXPECT_TRUE(fabric->giveIdentity(VfName("br0#0"), moving(), *record, Attached::kYes));
 }
 
 TEST_F(BridgePool, only_declared_nics_occupy_a_slot) {

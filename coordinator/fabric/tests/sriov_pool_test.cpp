@@ -1,116 +1,96 @@
-// A sriov pool over a made-up sysfs tree and a port that remembers.
+// sriov pools on a host of the fixture's: which VFs they are, and the identity by the pool's own words.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
-#include <stdlib.h>
 
-#include <filesystem>
-
+#include "coordinator/fabric/free_vfs.hpp"
 #include "coordinator/fabric/pool_fabric.hpp"
+#include "coordinator/fabric/tests/fixture/fake_adapter.hpp"
 
 namespace rdmove::fabric {
 namespace {
 
-namespace fs = std::filesystem;
 using testing::HasSubstr;
-
-class FakePort : public VfPort {
- public:
-  explicit FakePort(std::map<std::string, VfState>& states) : states_(states) {}
-  Result<VfState> read(const std::string& pf, unsigned index) override {
-    const auto found = states_.find(pf + "/" + std::to_string(index));
-    if (found == states_.end()) return failure(ErrorCode::kNotFound, "read", "no such VF");
-    return found->second;
-  }
-  Result<void> clear(const std::string& pf, unsigned index) override {
-    if (!stubborn) states_[pf + "/" + std::to_string(index)] = {MacAddress{}, 0};
-    ++cleared;
-    return {};
-  }
-  bool stubborn = false;
-  int cleared = 0;
-
- private:
-  std::map<std::string, VfState>& states_;
-};
 
 class SriovPool : public testing::Test {
  protected:
   SriovPool() {
-    std::string pattern = (fs::temp_directory_path() / "rdmove-sysfs-XXXXXX").string();
-    root_ = mkdtemp(pattern.data());
-    makePf("0000:3b:00.0", "ens1");
-    makeVf("0000:3b:00.0", 1, "0000:3b:00.3", "vfio-pci", "42");
-    makeVf("0000:3b:00.0", 0, "0000:3b:00.2", "mlx5_core", "");
-    makeVf("0000:3b:00.0", 10, "0000:3b:01.4", "", "");
-    makePf("0000:af:00.0", "ib0");
-    makeVf("0000:af:00.0", 0, "0000:af:00.1", "vfio-pci", "7");
-    PoolConfig roce{PoolName("roce"), PoolConfig::Kind::kSriov, "", 0, {"ens1"}};
-    PoolConfig ib{PoolName("ib"), PoolConfig::Kind::kSriov, "", 0, {"0000:af:00.0"}};
-    states["ens1/0"] = {kMac, 7};
-    states["ens1/1"] = {MacAddress::parse("52:54:00:77:00:02"), 0};
-    states["ib0/0"] = {std::nullopt, 0};
-    auto owned = std::make_unique<FakePort>(states);
-    port = owned.get();
-    fabric = std::make_unique<PoolFabric>(std::map<PoolName, PoolConfig>{{roce.name, roce}, {ib.name, ib}},
-                                          root_, std::move(owned));
-  }
-  ~SriovPool() override {
-    std::error_code ignored;
-    fs::remove_all(root_, ignored);
+    AdapterSpec roce_spec = mlx5Ethernet();
+    roce_spec.vfs = 7;
+    AdapterSpec ib_spec = mlx5InfiniBand();
+    ib_spec.pci = "0000:af:00.0";
+    ib_spec.rdma = "mlx5_1";
+    ib_spec.first_vf = 1;
+    ib_spec.vfs = 1;
+    roce = &host.add(roce_spec);
+    ib = &host.add(ib_spec);
+    roce->unbind(roce->vfs()[0]);
+    roce->vfs()[0].settings.mac = kMac;
+    roce->vfs()[0].settings.vlan = VlanTag{7, 0, VlanProtocol::k8021Q};
+    roce->vfs()[1].settings.mac = MacAddress::parse("52:54:00:77:00:02");
+    host.remove("bus/pci/devices/0000:3b:00.4/iommu_group");
+    PoolConfig roce_pool{PoolName("roce"), PoolConfig::Kind::kSriov, "", 0, {"ens1"}};
+    PoolConfig ib_pool{PoolName("ib"), PoolConfig::Kind::kSriov, "", 0, {"0000:af:00.0"}};
+    fabric = std::make_unique<PoolFabric>(
+        std::map<PoolName, PoolConfig>{{roce_pool.name, roce_pool}, {ib_pool.name, ib_pool}}, host.access());
   }
 
-  void makePf(const std::string& pci, const std::string& netdev) {
-    const fs::path device = root_ / "bus/pci/devices" / pci;
-    fs::create_directories(device / "net" / netdev);
-    fs::create_directories(root_ / "class/net" / netdev);
-    fs::create_directory_symlink(device, root_ / "class/net" / netdev / "device");
-  }
-  void makeVf(const std::string& pf, int index, const std::string& pci, const std::string& driver,
-              const std::string& group) {
-    const fs::path devices = root_ / "bus/pci/devices";
-    fs::create_directories(devices / pci);
-    fs::create_directory_symlink("../" + pci, devices / pf / ("virtfn" + std::to_string(index)));
-    if (!driver.empty()) fs::create_symlink("../../drivers/" + driver, devices / pci / "driver");
-    if (!group.empty()) fs::create_symlink("../../iommu_groups/" + group, devices / pci / "iommu_group");
-  }
   static std::string hostdev(const std::string& bus, const std::string& function) {
     return "<hostdev mode='subsystem' type='pci' managed='no'><source><address domain='0x0000' bus='0x" +
            bus + "' slot='0x00' function='0x" + function + "'/></source><alias name='ua-rdma0'/></hostdev>";
   }
+  static MovingVf moving(const std::string& pool, const std::string& xml, const Identity& identity) {
+    MovingVf vf;
+    vf.declaration.alias = DeviceAlias("ua-rdma0");
+    vf.declaration.pool = PoolName(pool);
+    vf.declaration.identity = identity;
+    vf.device_xml = xml;
+    return vf;
+  }
 
   const std::optional<MacAddress> kMac = MacAddress::parse("52:54:00:77:00:01");
-  fs::path root_;
-  std::map<std::string, VfState> states;
-  FakePort* port = nullptr;
+  static constexpr const char* kHostdev =
+      "<hostdev mode='subsystem' type='pci' managed='no'><alias name='ua-rdma0'/></hostdev>";
+  static constexpr const char* kInterface =
+      "<interface type='hostdev' managed='no'><mac address='52:54:00:77:00:01'/><alias name='ua-rdma0'/>"
+      "</interface>";
+  FakeHost host;
+  FakeAdapter* roce = nullptr;
+  FakeAdapter* ib = nullptr;
   std::unique_ptr<PoolFabric> fabric;
 };
 
 TEST_F(SriovPool, lists_vfs_by_index_with_driver_mac_and_group) {
   const auto vfs = fabric->vfs();
   ASSERT_TRUE(vfs) << vfs.error().sentence();
-  ASSERT_EQ(vfs->size(), 4U);
+  ASSERT_EQ(vfs->size(), 8U);
   EXPECT_EQ((*vfs)[0].name, VfName("0000:af:00.1"));
   EXPECT_FALSE((*vfs)[0].mac) << "an InfiniBand PF tells no MAC";
   EXPECT_EQ((*vfs)[1].name, VfName("0000:3b:00.2"));
-  EXPECT_EQ((*vfs)[1].driver, "mlx5_core");
+  EXPECT_EQ((*vfs)[1].driver, "");
   EXPECT_EQ((*vfs)[1].mac, kMac);
-  EXPECT_FALSE((*vfs)[1].iommu_group);
   EXPECT_EQ((*vfs)[2].driver, "vfio-pci");
-  EXPECT_EQ((*vfs)[2].iommu_group, 42);
+  EXPECT_EQ((*vfs)[2].iommu_group, 43);
   EXPECT_EQ((*vfs)[2].parent, "ens1");
-  EXPECT_EQ((*vfs)[3].name, VfName("0000:3b:01.4"));
-  EXPECT_EQ((*vfs)[3].driver, "");
+  EXPECT_FALSE((*vfs)[3].iommu_group);
+  EXPECT_EQ((*vfs)[7].name, VfName("0000:3b:01.0")) << "by index, beyond a slot's eight functions";
   EXPECT_FALSE(fabric->softRoce(PoolName("roce")));
 }
 
-TEST(SriovPoolOfPlainVfs, has_its_rdma_device_made_by_the_guest) {
+TEST_F(SriovPool, of_plain_vfs_has_its_rdma_device_made_by_the_guest) {
   PoolConfig plain{PoolName("plain"), PoolConfig::Kind::kSriov, "", 0, {"ens1"}, true};
-  const PoolFabric fabric({{plain.name, plain}}, "/nonexistent", nullptr);
+  const PoolFabric other({{plain.name, plain}}, host.access());
+  EXPECT_TRUE(other.softRoce(plain.name));
+}
+
+TEST(SriovPoolOfPlainVfs, has_its_rdma_device_made_by_the_guest) {
+  FakeHost host;
+  const PoolConfig plain{PoolName("plain"), PoolConfig::Kind::kSriov, "", 0, {"ens1"}, true};
+  const PoolFabric fabric({{plain.name, plain}}, host.access());
   EXPECT_TRUE(fabric.softRoce(plain.name));
 }
 
 TEST_F(SriovPool, a_pf_that_is_not_there_is_named) {
-  fs::remove_all(root_ / "class/net/ens1");
+  host.remove("class/net/ens1");
   const auto vfs = fabric->vfs();
   ASSERT_FALSE(vfs);
   EXPECT_EQ(vfs.error().code, ErrorCode::kNotFound);
@@ -135,52 +115,150 @@ TEST_F(SriovPool, a_domains_hostdevs_occupy_their_vfs) {
 }
 
 TEST_F(SriovPool, binds_only_a_vf_of_the_pool) {
-  MovingVf moving;
-  moving.declaration.alias = DeviceAlias("ua-rdma0");
-  moving.declaration.pool = PoolName("roce");
-  moving.device_xml = "<hostdev mode='subsystem' type='pci' managed='no'><alias name='ua-rdma0'/></hostdev>";
-  const auto bound = fabric->bind(VfName("0000:3b:00.3"), moving);
+  const MovingVf vf = moving("roce", kHostdev, {});
+  const auto bound = fabric->bind(VfName("0000:3b:00.3"), vf);
   ASSERT_TRUE(bound) << bound.error().sentence();
   EXPECT_EQ(fabric->locate(PoolName("roce"), *bound).value(), VfName("0000:3b:00.3"));
-  EXPECT_EQ(fabric->bind(VfName("0000:af:00.1"), moving).error().code, ErrorCode::kNotFound);
+  EXPECT_EQ(fabric->bind(VfName("0000:af:00.1"), vf).error().code, ErrorCode::kNotFound);
+}
+
+TEST_F(SriovPool, tells_what_each_vf_and_pf_is) {
+  const auto vfs = fabric->vfs().value();
+  EXPECT_EQ(vfs[0].pf, "0000:af:00.0");
+  EXPECT_EQ(vfs[0].link_layer, "InfiniBand");
+  EXPECT_EQ(vfs[0].firmware, "20.31.1014");
+  EXPECT_EQ(vfs[0].numa_node, 0);
+  EXPECT_EQ(vfs[0].rdma, "") << "vfio-pci makes no RDMA device";
+  EXPECT_EQ(vfs[7].index, 6U);
+  roce->bind(roce->vfs()[0], "mlx5_core");
+  EXPECT_EQ(fabric->vfs()->at(1).rdma, "mlx5_10");
+  EXPECT_EQ(fabric->vfs()->at(1).netdev, "ens1v0");
+  const auto pfs = fabric->pfs().value();
+  ASSERT_EQ(pfs.size(), 2U);
+  EXPECT_EQ(pfs[0].pool, PoolName("ib"));
+  EXPECT_EQ(pfs[1].netdev, "ens1");
+  EXPECT_EQ(pfs[1].rdma, "mlx5_0");
+  EXPECT_EQ(pfs[1].driver, "mlx5_core");
+  EXPECT_EQ(pfs[1].vfs, 7U);
+  EXPECT_EQ(pfs[1].most_vfs, 64U);
+}
+
+TEST_F(SriovPool, a_vf_that_a_process_of_the_host_has_is_never_free) {
+  roce->bind(roce->vfs()[0], "mlx5_core");
+  host.process(812, "ib_write_bw", "/dev/infiniband/uverbs10");
+  host.process(812, "ib_write_bw", "/dev/infiniband/uverbs10");
+  host.process(813, "dpdk", "/dev/vfio/43");
+  host.process(1, "init", "/dev/null");
+  const auto vfs = fabric->vfs().value();
+  EXPECT_EQ(vfs[1].users, (std::vector<VfUser>{{812, "ib_write_bw", "/dev/infiniband/uverbs10"}}));
+  EXPECT_EQ(vfs[2].users, (std::vector<VfUser>{{813, "dpdk", "/dev/vfio/43"}}));
+  EXPECT_TRUE(vfs[3].users.empty());
+  const auto free = freeVfs(vfs, PoolName("roce"), {});
+  ASSERT_EQ(free.size(), 5U);
+  EXPECT_EQ(free[0].name, VfName("0000:3b:00.4"));
+}
+
+TEST_F(SriovPool, a_vf_that_the_hosts_network_has_is_never_free) {
+  roce->bind(roce->vfs()[0], "mlx5_core");
+  EXPECT_TRUE(fabric->vfs()->at(1).users.empty()) << "an interface that nobody configured";
+  host.link("class/net/ens1v0/master", "bond0");
+  EXPECT_EQ(fabric->vfs()->at(1).users, (std::vector<VfUser>{{0, "bond0", "ens1v0 is a port of bond0"}}));
+  EXPECT_EQ(freeVfs(fabric->vfs().value(), PoolName("roce"), {}).size(), 6U);
+}
+
+TEST_F(SriovPool, looks_at_one_vf_closely) {
+  const auto roce_vf = fabric->look(VfName("0000:3b:00.2"));
+  ASSERT_TRUE(roce_vf) << roce_vf.error().sentence();
+  EXPECT_EQ(roce_vf->vf.pool, PoolName("roce"));
+  EXPECT_EQ(roce_vf->pf->netdev, "ens1");
+  using Word = std::pair<std::string, std::string>;
+  EXPECT_THAT(
+      roce_vf->told,
+      testing::ElementsAre(Word{"mac", "52:54:00:77:00:01"}, Word{"vlan", "7"}, Word{"vlan-priority", "0"},
+                           Word{"vlan-protocol", "802.1Q"}, Word{"trust", "off"}, Word{"spoof-check", "off"},
+                           Word{"link", "auto"}, Word{"min-rate", "0"}, Word{"max-rate", "0"}));
+  EXPECT_THAT(fabric->look(VfName("0000:af:00.1"))->told,
+              testing::ElementsAre(Word{"node-guid", "00:00:00:00:00:00:00:00"},
+                                   Word{"port-guid", "00:00:00:00:00:00:00:00"}, Word{"link", "auto"}));
+  EXPECT_EQ(fabric->look(VfName("0000:99:00.1")).error().code, ErrorCode::kNotFound);
 }
 
 TEST_F(SriovPool, takes_mac_and_vlan_off_and_reads_that_back) {
-  EXPECT_TRUE(fabric->takeIdentity(VfName("0000:3b:00.2"), {kMac, 7, {}, {}}));
-  EXPECT_EQ(states["ens1/0"].mac, MacAddress{});
-  EXPECT_EQ(states["ens1/0"].vlan, 0);
-  EXPECT_TRUE(fabric->takeIdentity(VfName("0000:3b:00.2"), {kMac, 7, {}, {}})) << "again is success";
-  EXPECT_EQ(port->cleared, 1);
+  const VfName vf("0000:3b:00.2");
+  EXPECT_TRUE(fabric->takeIdentity(vf, {kMac, 7, {}, {}}, std::nullopt));
+  EXPECT_EQ(roce->vfs()[0].settings.mac, MacAddress{});
+  EXPECT_EQ(roce->vfs()[0].settings.vlan, VlanTag{});
+  EXPECT_EQ(host.effects, 2);
+  EXPECT_TRUE(fabric->takeIdentity(vf, {kMac, 7, {}, {}}, std::nullopt)) << "again is success";
+  EXPECT_EQ(host.effects, 2);
 }
 
 TEST_F(SriovPool, leaves_alone_what_libvirt_put_back) {
-  EXPECT_TRUE(fabric->takeIdentity(VfName("0000:3b:00.3"), {kMac, {}, {}, {}}));
-  EXPECT_EQ(port->cleared, 0);
+  EXPECT_TRUE(fabric->takeIdentity(VfName("0000:3b:00.3"), {kMac, {}, {}, {}}, std::nullopt));
+  EXPECT_EQ(host.effects, 0);
 }
 
 TEST_F(SriovPool, says_so_when_the_identity_stays) {
-  port->stubborn = true;
-  const auto taken = fabric->takeIdentity(VfName("0000:3b:00.2"), {kMac, 7, {}, {}});
+  host.deaf = {"MAC"};
+  const auto taken = fabric->takeIdentity(VfName("0000:3b:00.2"), {kMac, 7, {}, {}}, std::nullopt);
   ASSERT_FALSE(taken);
   EXPECT_EQ(taken.error().code, ErrorCode::kConflict);
-  EXPECT_THAT(taken.error().sentence(), HasSubstr("52:54:00:77:00:01 and VLAN 7"));
+  EXPECT_THAT(taken.error().sentence(), HasSubstr("the driver tells MAC 52:54:00:77:00:01"));
+  EXPECT_THAT(taken.error().sentence(), HasSubstr("ip link show ens1"));
 }
 
-TEST_F(SriovPool, refuses_what_it_cannot_take) {
-  EXPECT_EQ(
-      fabric->takeIdentity(VfName("0000:af:00.1"), {{}, {}, "00:11:22:33:44:55:66:77", {}}).error().code,
-      ErrorCode::kRefused);
-  EXPECT_EQ(fabric->takeIdentity(VfName("0000:99:00.1"), {kMac, {}, {}, {}}).error().code,
+TEST_F(SriovPool, refuses_what_is_no_vf_of_its_pools) {
+  const VfName stranger("0000:99:00.1");
+  EXPECT_EQ(fabric->takeIdentity(stranger, {kMac, {}, {}, {}}, std::nullopt).error().code,
+            ErrorCode::kNotFound);
+  EXPECT_EQ(fabric->planIdentity(stranger, moving("roce", kHostdev, {}), {}).error().code,
             ErrorCode::kNotFound);
 }
 
-TEST(NetlinkVfPort, an_interface_without_vfs_has_none) {
-  const auto port = makeNetlinkVfPort();
-  EXPECT_EQ(port->read("lo", 0).error().code, ErrorCode::kNotFound);
-  const auto missing = port->read("no-such-if0", 0);
-  ASSERT_FALSE(missing);
-  EXPECT_EQ(missing.error().code, ErrorCode::kNotFound) << missing.error().sentence();
-  EXPECT_FALSE(port->clear("no-such-if0", 0));
+TEST_F(SriovPool, carries_an_infiniband_identity_from_plan_to_take_by_the_journals_texts) {
+  const VfName vf("0000:af:00.1");
+  Identity identity;
+  identity.port_guid = Guid(0x0002c903000a1b2d);
+  const MovingVf vm = moving("ib", kHostdev, identity);
+  const auto record = fabric->planIdentity(vf, vm, std::nullopt);
+  ASSERT_TRUE(record) << record.error().sentence();
+  EXPECT_THAT(record->given, HasSubstr("00:02:c9:03:00:0a:1b:2d"));
+  EXPECT_THAT(record->before, HasSubstr("\"link\":\"auto\""));
+  ASSERT_TRUE(fabric->stageIdentity(vf, vm, *record));
+  EXPECT_EQ(ib->vfs()[0].settings.link, LinkPolicy::kDisable);
+  ASSERT_TRUE(fabric->giveIdentity(vf, vm, *record, Attached::kNotYet));
+  EXPECT_EQ(ib->vfs()[0].settings.link, LinkPolicy::kAuto);
+  EXPECT_EQ(ib->vfs()[0].port_guid, identity.port_guid);
+  const int effects = host.effects;
+  ASSERT_TRUE(fabric->giveIdentity(vf, vm, *record, Attached::kYes));
+  EXPECT_EQ(host.effects, effects);
+  ASSERT_TRUE(fabric->takeIdentity(vf, identity, *record));
+  EXPECT_EQ(ib->vfs()[0].port_guid, Guid());
+  EXPECT_EQ(fabric->takeIdentity(vf, identity, IdentityRecord{"no json", ""}).error().code,
+            ErrorCode::kBadInput);
+}
+
+TEST_F(SriovPool, of_an_interface_gives_its_part_after_the_attach) {
+  const VfName vf("0000:3b:00.3");
+  Identity identity;
+  identity.mac = kMac;
+  identity.trust = true;
+  roce->vfs()[0].settings.mac = MacAddress{};
+  const MovingVf vm = moving("roce", kInterface, identity);
+  const auto record = fabric->planIdentity(vf, vm, std::nullopt);
+  ASSERT_TRUE(record) << record.error().sentence();
+  ASSERT_TRUE(fabric->stageIdentity(vf, vm, *record));
+  ASSERT_TRUE(fabric->giveIdentity(vf, vm, *record, Attached::kNotYet));
+  EXPECT_EQ(host.effects, 0);
+  roce->vfs()[1].settings.mac = kMac;  // libvirt's attach
+  ASSERT_TRUE(fabric->giveIdentity(vf, vm, *record, Attached::kYes));
+  EXPECT_EQ(roce->vfs()[1].settings.trust, true);
+}
+
+TEST_F(SriovPool, remembers_what_somebody_else_gave) {
+  const IdentityRecord record = fabric->recordOf(VfName("0000:3b:00.2"), {kMac, 7, {}, {}});
+  ASSERT_TRUE(fabric->takeIdentity(VfName("0000:3b:00.2"), {kMac, 7, {}, {}}, record));
+  EXPECT_EQ(roce->vfs()[0].settings.mac, MacAddress{});
 }
 
 }  // namespace

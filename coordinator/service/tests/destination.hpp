@@ -61,12 +61,24 @@ class FakeFabric : public Fabric {
     ON_CALL(*this, bind).WillByDefault([](const VfName&, const MovingVf& vf) {
       return bindToBridge(vf.device_xml, "br0");
     });
+    ON_CALL(*this, planIdentity).WillByDefault(testing::Return(IdentityRecord()));
   }
   MOCK_METHOD(Result<std::vector<VfInfo>>, vfs, (), (override));
   MOCK_METHOD(bool, hasPool, (const PoolName&), (const, override));
   MOCK_METHOD(bool, softRoce, (const PoolName&), (const, override));
   MOCK_METHOD(Result<std::string>, bind, (const VfName&, const MovingVf&), (override));
-  MOCK_METHOD(Result<void>, takeIdentity, (const VfName&, const Identity&), (override));
+  MOCK_METHOD(Result<IdentityRecord>, planIdentity,
+              (const VfName&, const MovingVf&, const std::optional<IdentityRecord>&), (override));
+  MOCK_METHOD(Result<void>, stageIdentity, (const VfName&, const MovingVf&, const IdentityRecord&),
+              (override));
+  MOCK_METHOD(Result<void>, giveIdentity, (const VfName&, const MovingVf&, const IdentityRecord&, Attached),
+              (override));
+  MOCK_METHOD(Result<void>, takeIdentity,
+              (const VfName&, const Identity&, const std::optional<IdentityRecord>&), (override));
+  MOCK_METHOD(IdentityRecord, recordOf, (const VfName&, const Identity&), (override));
+  MOCK_METHOD(Words, wordsOf, (const std::string&), (override));
+  MOCK_METHOD(Result<std::vector<PfInfo>>, pfs, (), (override));
+  MOCK_METHOD(Result<VfDetails>, look, (const VfName&), (override));
   MOCK_METHOD(Result<VfName>, locate, (const PoolName&, const std::string&), (override));
 };
 
@@ -169,6 +181,16 @@ class Destination {
   }
   std::vector<LeaseRecord> leases() {
     return onLoop(loop_, [this] { return journal_->leases(); }).value();
+  }
+
+  void keepVf(const VfRecord& record) {
+    const auto kept =
+        onLoop(loop_, [this, &record] { return journal_->keepVf(MigrationId("earlier"), record); });
+    EXPECT_TRUE(kept) << kept.error().sentence();
+  }
+  Coordinator& coordinator() { return *coordinator_; }
+  std::vector<VfRecord> vfRecords() {
+    return onLoop(loop_, [this] { return journal_->vfRecords(); }).value();
   }
 
   std::vector<FactRecord> facts(const std::string& migration) {
