@@ -19,6 +19,7 @@
 #include "coordinator/cli/commands/show.hpp"
 #include "coordinator/cli/commands/timeline.hpp"
 #include "coordinator/cli/commands/vf_list.hpp"
+#include "coordinator/cli/commands/vf_show.hpp"
 #include "coordinator/cli/commands/watch.hpp"
 #include "coordinator/cli/completion.hpp"
 #include "coordinator/cli/help_texts.hpp"
@@ -209,10 +210,14 @@ void addHostCommands(CLI::App& root, Typed& typed) {
   CLI::App& vf = *root.add_subcommand("vf", "The VFs of this host's pools");
   vf.require_subcommand(0, 1);
   vf.final_callback([&vf] {
-    if (vf.get_subcommands().empty()) throw CLI::RequiredError("A command ('list')");
+    if (vf.get_subcommands().empty()) throw CLI::RequiredError("A command ('list' or 'show')");
   });
   addCommand(vf, typed, "list", "List the VFs and who has them",
              [] { return std::make_unique<VfListCommand>(); });
+  CLI::App& show = addCommand(vf, typed, "show", "Show all that is known of one VF",
+                              [&typed] { return std::make_unique<VfShowCommand>(typed.id); });
+  addPositional(show, "VF", "The VF, as 'rdmove vf list' names it: 0000:3b:00.2, br0#3", typed.id)
+      ->required();
 
   CLI::App& agent =
       addCommand(root, typed, "agent", "Ask the agent in a guest", [&typed]() -> std::unique_ptr<Command> {

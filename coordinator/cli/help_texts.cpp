@@ -65,10 +65,14 @@ std::string detailsOf(std::string_view command) {
            "same\n"
            "name on both hosts), model (shared-port, virtual-switch or roce), continuity (reconnect, park "
            "or\n"
-           "carry) and mac (default: as the device has it).\n"
+           "carry), mac (default: as the device has it), vlan, node-guid, port-guid and pkeys (a table in "
+           "its\n"
+           "order, with '/' between).\n"
            "\n"
-           "Example:\n"
-           "  rdmove define vm1 --vf alias=ua-rdma0,pool=fabric,model=roce --standby ua-net0\n";
+           "Examples:\n"
+           "  rdmove define vm1 --vf alias=ua-rdma0,pool=fabric,model=roce --standby ua-net0\n"
+           "  rdmove define vm2 --vf "
+           "alias=ua-ib0,pool=ib,model=virtual-switch,port-guid=00:02:c9:03:00:0a:1b:2d\n";
   }
   if (command == "doctor") {
     return "Finds what would fail late. Changes nothing. Exits 3 if any finding is an error.\n";

@@ -2,10 +2,38 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <set>
 
 namespace rdmove::cli {
 namespace {
+
+constexpr Range kVlan{1, 4094, ""};
+
+/// The keys of the identity beyond the MAC.
+std::string applyIdentity(VfSpec& spec, std::string_view key, std::string_view value) {
+  if (key == "vlan") {
+    const auto vlan = readNumber(value, kVlan);
+    if (!vlan) return "vlan: " + vlan.error();
+    spec.vlan = *vlan;
+  } else if (key == "node-guid" || key == "port-guid") {
+    const auto guid = Guid::parse(value);
+    if (!guid) return fmt::format("{}: {}", key, guid.error().cause);
+    (key == "node-guid" ? spec.node_guid : spec.port_guid) = *guid;
+  } else if (key == "pkeys") {
+    std::string table(value);
+    std::replace(table.begin(), table.end(), '/', ' ');
+    auto keys = parsePartitionKeys(table);
+    if (!keys) return "pkeys: " + keys.error().cause;
+    spec.pkeys = std::move(*keys);
+  } else {
+    return fmt::format(
+        "'{}' is not a key; the keys are alias, pool, model, continuity, mac, vlan, node-guid, port-guid and "
+        "pkeys",
+        key);
+  }
+  return {};
+}
 
 /// Puts one key's value into the spec; the text of what is wrong, or nothing.
 std::string apply(VfSpec& spec, std::string_view key, std::string_view value) {
@@ -30,7 +58,7 @@ std::string apply(VfSpec& spec, std::string_view key, std::string_view value) {
     if (!mac) return mac.error();
     spec.mac = *mac;
   } else {
-    return fmt::format("'{}' is not a key; the keys are alias, pool, model, continuity and mac", key);
+    return applyIdentity(spec, key, value);
   }
   return {};
 }

@@ -1,11 +1,14 @@
-// The value of `rdmove define --vf`: "alias=ua-rdma0,pool=fabric[,model=M][,continuity=C][,mac=MAC]".
+// The value of `rdmove define --vf`: "alias=ua-rdma0,pool=fabric[,model=M][,continuity=C][,mac=MAC][,vlan=N]
+// [,node-guid=GUID][,port-guid=GUID][,pkeys=KEY/KEY]".
 // Plain value and pure functions, any thread.
 #pragma once
 
 #include <optional>
 #include <string_view>
+#include <vector>
 
 #include "coordinator/base/types.hpp"
+#include "coordinator/base/vf_values.hpp"
 #include "coordinator/cli/values.hpp"
 
 namespace rdmove::cli {
@@ -16,6 +19,10 @@ struct VfSpec {
   std::optional<Model> model;            ///< absent: the daemon's default
   std::optional<Continuity> continuity;  ///< absent: the daemon's default
   std::optional<MacAddress> mac;         ///< absent: as the device has it
+  std::optional<std::uint32_t> vlan;
+  std::optional<Guid> node_guid;
+  std::optional<Guid> port_guid;
+  std::vector<PartitionKey> pkeys;
 };
 
 /// Every key once, none unknown, alias and pool present.

@@ -1,4 +1,8 @@
 // rdmove define: the metadata that says which devices of a VM move, live and persistent.
+#include <fmt/format.h>
+
+#include <tuple>
+
 #include "coordinator/hypervisor/domain_xml.hpp"
 #include "coordinator/hypervisor/metadata.hpp"
 #include "coordinator/service/convert.hpp"
@@ -6,6 +10,27 @@
 
 namespace rdmove {
 namespace {
+
+/// VLAN, GUIDs and P_Keys; the sentence says which is wrong.
+Result<void> declareRest(const v1::VfSpec& spec, Identity& identity, const std::string& what) {
+  const auto wrong = [&](const char* key, const Error& why) {
+    return failure(ErrorCode::kBadInput, what, fmt::format("{}: {}", key, why.cause));
+  };
+  if (spec.vlan() > 4094)
+    return failure(ErrorCode::kBadInput, what, fmt::format("VLAN {} is not 1..4094", spec.vlan()));
+  if (spec.vlan() > 0) identity.vlan = static_cast<int>(spec.vlan());
+  for (const auto& [key, text, into] : {std::tuple{"node-guid", &spec.node_guid(), &identity.node_guid},
+                                        std::tuple{"port-guid", &spec.port_guid(), &identity.port_guid}}) {
+    if (text->empty()) continue;
+    const auto guid = Guid::parse(*text);
+    if (!guid) return wrong(key, guid.error());
+    *into = *guid;
+  }
+  auto keys = parsePartitionKeys(spec.pkeys());
+  if (!keys) return wrong("pkeys", keys.error());
+  identity.pkeys = std::move(*keys);
+  return {};
+}
 
 Result<VfDeclaration> declare(const v1::VfSpec& spec, const std::string& domain_xml, const Config& config) {
   VfDeclaration vf;
@@ -30,12 +55,15 @@ Result<VfDeclaration> declare(const v1::VfSpec& spec, const std::string& domain_
   const auto device = findDevice(domain_xml, vf.alias);
   if (!device) return tl::unexpected(device.error());
   vf.identity.mac = spec.mac().empty() ? device->mac : MacAddress::parse(spec.mac());
-  if (!spec.mac().empty() && vf.identity.mac != device->mac) {
+  // A plain <hostdev> has no MAC of libvirt's, so it may be given any.
+  const bool free_choice = device->kind == "hostdev" && !device->mac && vf.identity.mac;
+  if (!spec.mac().empty() && !free_choice && vf.identity.mac != device->mac) {
     return failure(
         ErrorCode::kBadInput, what,
         "its MAC is " + (device->mac ? device->mac->str() : std::string("not set")) + ", not " + spec.mac(),
         "Leave mac out to take the device's own.");
   }
+  if (auto rest = declareRest(spec, vf.identity, what); !rest) return tl::unexpected(rest.error());
   return vf;
 }
 

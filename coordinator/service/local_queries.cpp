@@ -108,6 +108,21 @@ grpc::Status LocalService::ListVfs(grpc::ServerContext*, const v1::ListVfsReques
   auto listing = listVfs(services_.hypervisor, services_.fabric, *leases);
   if (!listing) return toLocalStatus(listing.error());
   for (v1::VfStatus& vf : *listing) *reply->add_vfs() = std::move(vf);
+  const auto pfs = services_.fabric.pfs();
+  if (!pfs) return toLocalStatus(pfs.error());
+  for (const PfInfo& pf : *pfs) *reply->add_pfs() = toMessage(pf);
+  return grpc::Status::OK;
+}
+
+grpc::Status LocalService::ShowVf(grpc::ServerContext*, const v1::ShowVfRequest* request,
+                                  v1::ShowVfReply* reply) {
+  const auto leases = onLoop(services_.loop, [this] { return services_.journal.leases(); });
+  if (!leases) return toLocalStatus(leases.error());
+  const auto records = onLoop(services_.loop, [this] { return services_.journal.vfRecords(); });
+  if (!records) return toLocalStatus(records.error());
+  auto shown = showVf(services_.hypervisor, services_.fabric, *leases, *records, VfName(request->name()));
+  if (!shown) return toLocalStatus(shown.error());
+  *reply = std::move(*shown);
   return grpc::Status::OK;
 }
 

@@ -23,6 +23,7 @@ class LocalService final : public v1::Local::Service {
                      grpc::ServerWriter<v1::MigrationUpdate>*) override;
   grpc::Status GetTimeline(grpc::ServerContext*, const v1::TimelineRequest*, v1::TimelineReply*) override;
   grpc::Status ListVfs(grpc::ServerContext*, const v1::ListVfsRequest*, v1::ListVfsReply*) override;
+  grpc::Status ShowVf(grpc::ServerContext*, const v1::ShowVfRequest*, v1::ShowVfReply*) override;
   grpc::Status QueryAgent(grpc::ServerContext*, const v1::QueryAgentRequest*, v1::QueryAgentReply*) override;
   grpc::Status Define(grpc::ServerContext*, const v1::DefineRequest*, v1::DefineReply*) override;
   grpc::Status Doctor(grpc::ServerContext*, const v1::DoctorRequest*, v1::DoctorReply*) override;

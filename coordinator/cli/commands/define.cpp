@@ -19,6 +19,10 @@ ExitCode DefineCommand::run(Session& session) {
     if (spec.model) vf.set_model(std::string(toString(*spec.model)));
     if (spec.continuity) vf.set_continuity(std::string(toString(*spec.continuity)));
     if (spec.mac) vf.set_mac(spec.mac->str());
+    if (spec.vlan) vf.set_vlan(*spec.vlan);
+    if (spec.node_guid) vf.set_node_guid(spec.node_guid->str());
+    if (spec.port_guid) vf.set_port_guid(spec.port_guid->str());
+    vf.set_pkeys(toString(spec.pkeys));
   }
   const auto reply = session.daemon.call(&Daemon::Stub::Define, request);
   if (!reply) return session.terminal.fail(reply.error());

@@ -22,6 +22,7 @@ class Formatter {
   virtual std::string format(const v1::ShowReply& reply) const = 0;
   virtual std::string format(const v1::TimelineReply& reply) const = 0;
   virtual std::string format(const v1::ListVfsReply& reply) const = 0;
+  virtual std::string format(const v1::ShowVfReply& reply) const = 0;
   virtual std::string format(const v1::QueryAgentReply& reply, std::string_view query) const = 0;
   virtual std::string format(const v1::DefineReply& reply) const = 0;
   virtual std::string format(const v1::DoctorReply& reply) const = 0;

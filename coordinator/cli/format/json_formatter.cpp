@@ -40,6 +40,9 @@ std::string JsonFormatter::format(const v1::TimelineReply& reply) const {
 std::string JsonFormatter::format(const v1::ListVfsReply& reply) const {
   return json(reply);
 }
+std::string JsonFormatter::format(const v1::ShowVfReply& reply) const {
+  return json(reply);
+}
 std::string JsonFormatter::format(const v1::DefineReply& reply) const {
   return json(reply);
 }

@@ -15,6 +15,7 @@ class JsonFormatter : public Formatter {
   std::string format(const v1::ShowReply& reply) const override;
   std::string format(const v1::TimelineReply& reply) const override;
   std::string format(const v1::ListVfsReply& reply) const override;
+  std::string format(const v1::ShowVfReply& reply) const override;
   std::string format(const v1::QueryAgentReply& reply, std::string_view query) const override;
   std::string format(const v1::DefineReply& reply) const override;
   std::string format(const v1::DoctorReply& reply) const override;

@@ -41,15 +41,6 @@ std::string TextFormatter::format(const v1::TimelineReply& reply) const {
   return renderText(timelineOf(reply), width_);
 }
 
-std::string TextFormatter::format(const v1::ListVfsReply& reply) const {
-  if (reply.vfs().empty()) return "no VFs: name a pool in rdmoved's configuration\n";
-  Table table({"VF", "POOL", "KIND", "PARENT", "MAC", "DRIVER", "STATE", "VM"});
-  for (const auto& vf : reply.vfs()) {
-    table.add({vf.name(), vf.pool(), vf.kind(), vf.parent(), vf.mac(), vf.driver(), vf.state(), vf.domain()});
-  }
-  return table.str();
-}
-
 std::string TextFormatter::format(const v1::QueryAgentReply& reply, std::string_view query) const {
   if (query == "apps") {
     if (const auto table = applicationsAsTable(reply.json())) return *table;

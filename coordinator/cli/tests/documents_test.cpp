@@ -21,6 +21,7 @@ TEST(ManPages, there_is_one_for_each_command_with_all_its_options) {
     EXPECT_THAT(page, HasSubstr("\\-\\-json")) << command.name;
     EXPECT_THAT(page, HasSubstr("\\-\\-socket")) << command.name;
   }
+  EXPECT_THAT(manPage(root, "vf-show"), HasSubstr(".I VF"));
   EXPECT_THAT(manPage(root, "migrate"), HasSubstr("\\-\\-parallel\\-connections\\fR \\fIN\\fR"));
   EXPECT_EQ(manPage(root, "nonsense"), "");
 }

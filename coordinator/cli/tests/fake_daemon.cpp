@@ -58,7 +58,13 @@ grpc::Status FakeDaemon::Examine(grpc::ServerContext*, const v1::MigrateRequest*
                                                        v1::DoctorReply* reply) ANSWER(doctor)
 #undef ANSWER
 
-            grpc::Status FakeDaemon::Migrate(grpc::ServerContext* context, const v1::MigrateRequest* request,
+            grpc::Status FakeDaemon::ShowVf(grpc::ServerContext*, const v1::ShowVfRequest* request,
+                                v1::ShowVfReply* reply) {
+  if (!show_vf) return grpc::Status(grpc::StatusCode::UNIMPLEMENTED, "not set");
+  return show_vf(*request, *reply);
+}
+
+grpc::Status FakeDaemon::Migrate(grpc::ServerContext* context, const v1::MigrateRequest* request,
                                              Updates* updates) {
   return migrate(*context, *request, *updates);
 }

@@ -33,6 +33,7 @@ class FakeDaemon : private v1::Local::Service {
   Call<v1::MigrateRequest, v1::ExamineReply> examine;
   Call<v1::ListRequest, v1::ListReply> list;
   Call<v1::ListVfsRequest, v1::ListVfsReply> list_vfs;
+  Call<v1::ShowVfRequest, v1::ShowVfReply> show_vf;
   Call<v1::CancelRequest, v1::CancelReply> cancel;
   Call<v1::TimelineRequest, v1::TimelineReply> timeline;
   Call<v1::QueryAgentRequest, v1::QueryAgentReply> agent;
@@ -45,6 +46,7 @@ class FakeDaemon : private v1::Local::Service {
   grpc::Status Examine(grpc::ServerContext*, const v1::MigrateRequest*, v1::ExamineReply*) override;
   grpc::Status List(grpc::ServerContext*, const v1::ListRequest*, v1::ListReply*) override;
   grpc::Status ListVfs(grpc::ServerContext*, const v1::ListVfsRequest*, v1::ListVfsReply*) override;
+  grpc::Status ShowVf(grpc::ServerContext*, const v1::ShowVfRequest*, v1::ShowVfReply*) override;
   grpc::Status Cancel(grpc::ServerContext*, const v1::CancelRequest*, v1::CancelReply*) override;
   grpc::Status GetTimeline(grpc::ServerContext*, const v1::TimelineRequest*, v1::TimelineReply*) override;
   grpc::Status QueryAgent(grpc::ServerContext*, const v1::QueryAgentRequest*, v1::QueryAgentReply*) override;

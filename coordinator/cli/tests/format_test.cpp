@@ -54,6 +54,96 @@ TEST(TextOutput, the_worst_finding_comes_first_with_its_remedy) {
             "2 checks: 1 errors, 0 warnings\n");
 }
 
+v1::VfStatus sriovVf() {
+  v1::VfStatus vf;
+  vf.set_name("0000:3b:00.2");
+  vf.set_pool("ib");
+  vf.set_kind("sriov");
+  vf.set_parent("ib0");
+  vf.set_driver("mlx5_core");
+  vf.set_state("busy");
+  vf.set_pf("0000:3b:00.0");
+  vf.set_rdma("mlx5_10");
+  vf.set_link_layer("InfiniBand");
+  vf.set_firmware("20.31.1014");
+  vf.set_numa_node(0);
+  vf.set_iommu_group(42);
+  auto* user = vf.add_users();
+  user->set_pid(812);
+  user->set_name("ib_write_bw");
+  user->set_what("/dev/infiniband/uverbs10");
+  return vf;
+}
+
+v1::PfStatus pf() {
+  v1::PfStatus pf;
+  pf.set_pci("0000:3b:00.0");
+  pf.set_pool("ib");
+  pf.set_netdev("ib0");
+  pf.set_rdma("mlx5_0");
+  pf.set_link_layer("InfiniBand");
+  pf.set_driver("mlx5_core");
+  pf.set_firmware("20.31.1014");
+  pf.set_vfs(2);
+  pf.set_most_vfs(64);
+  return pf;
+}
+
+TEST(TextOutput, lists_vfs_with_whoever_has_them_and_then_their_pfs) {
+  v1::ListVfsReply reply;
+  EXPECT_THAT(TextFormatter(80).format(reply), HasSubstr("no VFs"));
+  auto* slot = reply.add_vfs();
+  slot->set_name("br0#0");
+  slot->set_pool("fabric");
+  slot->set_kind("bridge");
+  slot->set_parent("br0");
+  slot->set_state("attached");
+  slot->set_domain("vm1");
+  EXPECT_EQ(TextFormatter(80).format(reply),
+            "VF     POOL    KIND    PARENT  MAC  DRIVER  RDMA  NUMA  STATE     USED BY\n"
+            "br0#0  fabric  bridge  br0     -    -       -     -     attached  vm1\n")
+      << "no PFs, no second table";
+  *reply.add_vfs() = sriovVf();
+  *reply.add_pfs() = pf();
+  const std::string text = TextFormatter(80).format(reply);
+  EXPECT_THAT(text, HasSubstr("mlx5_10  0     busy      ib_write_bw (pid 812)\n"));
+  EXPECT_THAT(
+      text,
+      HasSubstr("0000:3b:00.0  ib    ib0     mlx5_0  InfiniBand  mlx5_core  20.31.1014  -     2 of 64"));
+  reply.mutable_pfs(0)->clear_rdma();
+  EXPECT_THAT(TextFormatter(80).format(reply), HasSubstr("ib0     off   InfiniBand"));
+}
+
+TEST(TextOutput, shows_all_of_a_vf) {
+  v1::ShowVfReply reply;
+  *reply.mutable_vf() = sriovVf();
+  *reply.mutable_pf() = pf();
+  auto* told = reply.add_told();
+  told->set_name("port-guid");
+  told->set_value("00:02:c9:03:00:0a:1b:2d");
+  auto* before = reply.add_before();
+  before->set_name("link");
+  before->set_value("auto\x1b[31m");
+  EXPECT_EQ(TextFormatter(80).format(reply),
+            "vf           0000:3b:00.2\n"
+            "pool         ib (sriov)\n"
+            "state        busy\n"
+            "opened by    ib_write_bw (pid 812), /dev/infiniband/uverbs10\n"
+            "function     VF 0 of ib0 (0000:3b:00.0)\n"
+            "driver       mlx5_core\n"
+            "rdma device  mlx5_10\n"
+            "link layer   InfiniBand\n"
+            "firmware     20.31.1014\n"
+            "numa node    0\n"
+            "iommu group  42\n"
+            "pf           mlx5_core ib0 mlx5_0, 2 of 64 VFs\n"
+            "told by the driver\n"
+            "  port-guid  00:02:c9:03:00:0a:1b:2d\n"
+            "before it was given an identity\n"
+            "  link  " +
+                printable("auto\x1b[31m") + "\n");
+}
+
 TEST(TextOutput, a_plan_is_a_sentence_and_its_vfs) {
   v1::ExamineReply reply;
   v1::PlanSummary& plan = *reply.mutable_plan();

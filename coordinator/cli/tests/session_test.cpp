@@ -69,6 +69,19 @@ TEST(Session, list_and_vf_list_ask_and_print) {
   EXPECT_THAT(run(daemon.socket(), {"vf", "list", "--json"}).out, HasSubstr("\"name\":\"br0#3\""));
 }
 
+TEST(Session, vf_show_asks_for_one_vf) {
+  FakeDaemon daemon;
+  daemon.show_vf = [](const v1::ShowVfRequest& request, v1::ShowVfReply& reply) {
+    EXPECT_EQ(request.name(), "0000:3b:00.2");
+    reply.mutable_vf()->set_name(request.name());
+    return Status::OK;
+  };
+  EXPECT_THAT(run(daemon.socket(), {"vf", "show", "0000:3b:00.2"}).out, HasSubstr("vf    0000:3b:00.2\n"));
+  const Ran json = run(daemon.socket(), {"vf", "show", "0000:3b:00.2", "--json"});
+  EXPECT_THAT(json.out, HasSubstr("\"name\":\"0000:3b:00.2\""));
+  EXPECT_EQ(json.code, 0);
+}
+
 TEST(Session, completion_gets_only_words_that_a_shell_may_expand) {
   FakeDaemon daemon;
   daemon.list = [](const auto&, v1::ListReply& reply) {

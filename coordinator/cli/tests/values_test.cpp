@@ -93,6 +93,17 @@ TEST(VfSpecs, read_every_key) {
   EXPECT_FALSE(readVfSpec("alias=ua-a,pool=f")->model);
 }
 
+TEST(VfSpecs, read_an_infiniband_identity) {
+  const auto spec = readVfSpec(
+      "alias=ua-ib0,pool=ib,node-guid=0x0002c903000a1b2c,port-guid=00:02:c9:03:00:0a:1b:2d,"
+      "pkeys=0xffff/0x8001,vlan=7");
+  ASSERT_TRUE(spec) << spec.error();
+  EXPECT_EQ(spec->node_guid->str(), "00:02:c9:03:00:0a:1b:2c");
+  EXPECT_EQ(spec->port_guid->str(), "00:02:c9:03:00:0a:1b:2d");
+  EXPECT_EQ(toString(spec->pkeys), "0xffff 0x8001");
+  EXPECT_EQ(spec->vlan, 7U);
+}
+
 TEST(VfSpecs, say_what_is_wrong) {
   const std::pair<const char*, const char*> cases[] = {
       {"", "'' is not KEY=VALUE"},
@@ -100,7 +111,8 @@ TEST(VfSpecs, say_what_is_wrong) {
       {"alias=ua-a", "pool is missing"},
       {"pool=f", "alias is missing"},
       {"alias=ua-a,pool=f,colour=red",
-       "'colour' is not a key; the keys are alias, pool, model, continuity and mac"},
+       "'colour' is not a key; the keys are alias, pool, model, continuity, mac, vlan, node-guid, "
+       "port-guid and pkeys"},
       {"alias=ua-a,alias=ua-b,pool=f", "'alias' is given twice"},
       {"alias=rdma0,pool=f", "'rdma0' is not a user alias of libvirt"},
       {"alias=ua-,pool=f", "'ua-' is not a user alias"},
@@ -110,6 +122,10 @@ TEST(VfSpecs, say_what_is_wrong) {
       {"alias=ua-a,pool=f,continuity=", "'' is not a continuity; give reconnect, park or carry"},
       {"alias=ua-a,pool=f,mac=1", "'1' is not a MAC address"},
       {"alias=ua-a,pool=f,mac=01:00:5e:00:00:01", "multicast"},
+      {"alias=ua-a,pool=f,vlan=4095", "vlan: "},
+      {"alias=ua-a,pool=f,port-guid=00:02:c9", "port-guid: '00:02:c9' has 6 digits and not 16"},
+      {"alias=ua-a,pool=f,node-guid=0x0000000000000000", "is all zeros"},
+      {"alias=ua-a,pool=f,pkeys=0xffff/8001", "pkeys: '8001' is no P_Key"},
   };
   for (const auto& [text, problem] : cases) {
     const auto spec = readVfSpec(text);
