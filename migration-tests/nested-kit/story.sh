@@ -81,11 +81,11 @@ whole_story() {
   expect "VF with $GUEST's MAC on hosta, and its VLAN" "$(identity_on hosta)" "0 $GUEST_VLAN"
   expect "state of hosta's VF 0" "$(vf_state hosta 0)" "attached $GUEST"
   seen "$GUEST has hosta's VF 0 by VFIO: MAC $(vm_mac "$GUEST" 77), VLAN $GUEST_VLAN as the adapter tells them"
-  in_guest lab-net
+  in_guest lab-net || die "$GUEST does not give its VF an address and an RDMA device (status $?)."
   rdma_between_guest_and hosta
 
   seen "rdmove migrate $GUEST hostb"
-  rdmove hosta migrate "$GUEST" hostb --verbose
+  rdmove hosta migrate "$GUEST" hostb --verbose || die "rdmove migrate ended with status $?; logs: $STATE/host/*/var/log/rdmove"
   expect "$GUEST on hostb" "$(vm_state "$GUEST" hostb)" running
   expect "$GUEST on hosta" "$(vm_state "$GUEST" hosta)" ""
   expect "VF with $GUEST's MAC on hosta" "$(identity_on hosta)" ""
@@ -98,7 +98,7 @@ whole_story() {
     expect "VF 1 in the ${id:-live} XML on hostb" "$vf" 1
   done
   seen "$GUEST runs on hostb and has its VF 1, with the same MAC and VLAN; hosta's VF 0 is free again"
-  in_guest "ip -o addr show to $(vm_address "$GUEST" 77) && rdma link show"
+  in_guest "ip -o addr show to $(vm_address "$GUEST" 77) && rdma link show" || die "$GUEST does not answer."
   rdma_between_guest_and hosta
   rdma_between_guest_and hostb
   seen "all of it holds"
