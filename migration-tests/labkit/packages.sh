@@ -9,6 +9,7 @@ BUILD_PACKAGES=(
   nlohmann-json3-dev libtomlplusplus-dev libpugixml-dev libcli11-dev libspdlog-dev libfmt-dev
   libnl-3-dev libnl-route-3-dev libsystemd-dev libexpected-dev
   libgtest-dev libgmock-dev librapidcheck-dev python3
+  libibumad-dev opensm ibsim-utils libumad2sim0 infiniband-diags
 )
 
 LAB_PACKAGES=(
@@ -34,6 +35,11 @@ ensure_packages() {
     return 1
   fi
   echo "Installing ${#missing[@]} packages: ${missing[*]}" >&2
+  # Debian starts a package's service. A subnet manager must not appear on a fabric that this machine may have.
+  if [[ " ${missing[*]} " == *" opensm "* && ! -e /etc/systemd/system/opensm.service ]]; then
+    mkdir -p /etc/systemd/system
+    ln -s /dev/null /etc/systemd/system/opensm.service
+  fi
   log=$(mktemp)
   # The lists of a fresh machine are empty or old; they are fetched once per run of a script, not per package. A fresh
   # machine may be updating itself just now: its lock is waited for.
