@@ -1,9 +1,11 @@
 #include "migration-tests/subnet/simulated_subnet.hpp"
 
 #include <glob.h>
+#include <signal.h>
 #include <unistd.h>
 
 #include <atomic>
+#include <cstdio>
 #include <cstdlib>
 #include <fstream>
 #include <sstream>
@@ -172,6 +174,7 @@ std::vector<std::string> SimulatedSubnet::environment(const std::string& host) c
 
 void SimulatedSubnet::start_manager() {
   if (manager_) return;
+  detach_ended();
   fs::create_directories(folder_ / "cache");
   // Without a flush after each line there is nothing to wait for. The file of partitions is named in any
   // case, so that the system's own is not read.
@@ -196,8 +199,20 @@ void SimulatedSubnet::stop_manager(bool forgets) {
   if (forgets) fs::remove_all(folder_ / "cache");
 }
 
+// ibsim keeps the place of a program that was killed, and it has ten.
+void SimulatedSubnet::detach_ended() {
+  std::istringstream clients(console("Attached"));
+  for (std::string line; std::getline(clients, line);) {
+    unsigned place = 0;
+    int pid = 0;
+    if (std::sscanf(line.c_str(), "Client %u: pid %d ", &place, &pid) == 2 && kill(pid, 0) != 0)
+      console("X " + std::to_string(place));
+  }
+}
+
 std::unique_ptr<Child> SimulatedSubnet::start(const std::string& host,
                                               const std::vector<std::string>& words) {
+  detach_ended();
   std::vector<std::string> found = words;
   if (found.at(0).find('/') == std::string::npos) {
     if (const std::string program = find_program(found[0]); !program.empty()) found[0] = program;

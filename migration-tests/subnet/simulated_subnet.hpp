@@ -88,6 +88,7 @@ class SimulatedSubnet {
 
  private:
   void command(const std::string& line);
+  void detach_ended();
 
   SubnetOptions options_;
   std::filesystem::path folder_;

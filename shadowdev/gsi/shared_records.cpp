@@ -160,6 +160,7 @@ std::vector<HeldRecord> SharedRecords::held_by(FunctionId function) const {
 
 void SharedRecords::hold(FunctionId function, const std::vector<HeldRecord>& records) {
   for (const HeldRecord& held : records) {
+    if (held.state.empty()) continue;
     const RecordKey key = kind_.key_of(held.record);
     Item& item = items_[key];
     JoinState& state = item.holders[function];

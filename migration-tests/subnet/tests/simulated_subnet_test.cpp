@@ -125,6 +125,22 @@ TEST_F(SimulatedSubnetTest, whatWasStartedEndsWithIt) {
   EXPECT_FALSE(std::filesystem::exists(folder));
 }
 
+TEST_F(SimulatedSubnetTest, programsThatWereKilledLeaveRoomForOthers) {
+  SimulatedSubnet subnet({.topology = three_hosts()});
+  for (int i = 0; i < 12; ++i) {
+    // On the subnet by its first look at the adapter, by the open() that libibumad calls; and there it stays.
+    const auto program =
+        subnet.start("hosta", {"python3", "-c",
+                               "import ctypes, sys; c = ctypes.CDLL(None); "
+                               "f = c.open(b'/sys/class/infiniband/ibsim0/node_guid', 0); "
+                               "b = ctypes.create_string_buffer(64); c.read(f, b, 63); "
+                               "print(b.value.decode().strip(), flush=True); sys.stdin.read()"});
+    EXPECT_EQ(program->read_until("\n"), "0002:c900:0000:0010\n") << i;
+    EXPECT_NE(subnet.console("Attached").find("pid " + std::to_string(program->pid()) + ' '),
+              std::string::npos);
+  }
+}
+
 TEST(Child, itsEndIsSeen) {
   Child failing({{"sh", "-c", "echo out; echo err >&2; exit 7"}, {}, {}, {}});
   EXPECT_EQ(failing.read_to_end(), "out\nerr\n");
