@@ -9,11 +9,14 @@
 #include <map>
 #include <memory>
 #include <nlohmann/json_fwd.hpp>
+#include <optional>
 #include <string>
 #include <vector>
 
 #include "coordinator/base/result.hpp"
+#include "coordinator/base/subnet_port.hpp"
 #include "coordinator/base/types.hpp"
+#include "coordinator/base/vf_values.hpp"
 
 namespace rdmove {
 
@@ -26,7 +29,9 @@ struct Holdout {
 struct AgentDevice {
   DeviceAlias alias;
   MacAddress mac;
-  bool soft_roce = true;  ///< bridge pools: the agent makes the rxe device itself
+  bool soft_roce = true;            ///< bridge pools: the agent makes the rxe device itself
+  std::optional<Guid> port_guid{};  ///< the guest's device is on InfiniBand and known by this instead
+  bool may_have_new_gids = false;   ///< restore: another device's GIDs are no reason to wait
 };
 
 struct RestoredDevice {
@@ -35,6 +40,8 @@ struct RestoredDevice {
   std::string rdma;
   std::vector<std::string> gids;
   std::vector<std::string> addresses;
+  std::optional<SubnetPort> port_before{};  ///< as prepare found it; both only on InfiniBand
+  std::optional<SubnetPort> port{};
 };
 
 /// What one port of the guest's has counted, by the names of docs/agent-protocol.md ("packets_in").

@@ -55,6 +55,20 @@ DeviceTraffic trafficOf(const std::string& rdma, unsigned port, const protocol::
   return {rdmove::printable(rdma), port, rdmove::printable(traffic.data_of), traffic.values};
 }
 
+// Its GIDs are of sysfs's form, the protocol sees to that: nothing to escape.
+std::optional<SubnetPort> portOf(const std::optional<protocol::SubnetPort>& port) {
+  if (!port) return std::nullopt;
+  return SubnetPort{port->lid, port->pkeys, port->gids};
+}
+
+protocol::DeviceIdentity identityOf(const AgentDevice& device) {
+  if (!device.port_guid) return protocol::MacAddress(device.mac.bytes());
+  std::array<std::uint8_t, 8> bytes{};
+  for (std::size_t i = 0; i < bytes.size(); ++i)
+    bytes.at(i) = static_cast<std::uint8_t>(device.port_guid->value() >> (56 - 8 * i));
+  return protocol::PortGuid(bytes);
+}
+
 }  // namespace
 
 std::string printable(const std::string& text) {
@@ -72,8 +86,9 @@ Result<std::vector<protocol::DeviceTarget>> targetsOf(const std::vector<AgentDev
                    fmt::format("{} devices, not 1 to {}", devices.size(), protocol::limits::devices));
   }
   for (const AgentDevice& device : devices) {
-    targets.push_back({device.alias.str(), protocol::MacAddress(device.mac.bytes()),
-                       device.soft_roce ? protocol::DeviceKind::SoftRoce : protocol::DeviceKind::Vf});
+    targets.push_back({device.alias.str(), identityOf(device),
+                       device.soft_roce ? protocol::DeviceKind::SoftRoce : protocol::DeviceKind::Vf,
+                       device.may_have_new_gids});
   }
   return targets;
 }
@@ -125,6 +140,8 @@ Result<RestoreOutcome> restoreOutcome(const Answer& answer) {
                             {},
                             printable(device.addresses)};
     for (const auto& gid : device.gids) restored.gids.push_back(printable(gid.gid));
+    restored.port_before = portOf(device.port_before);
+    restored.port = portOf(device.port);
     outcome.devices.push_back(std::move(restored));
   }
   return outcome;

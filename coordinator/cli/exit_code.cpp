@@ -8,7 +8,7 @@ ExitCode exitCodeForOutcome(std::string_view outcome) {
   if (outcome == "Completed") return ExitCode::kDone;
   if (outcome == "Refused") return ExitCode::kRefused;
   // An arrival that was given up ended before anything arrived: its source rolled back.
-  if (outcome == "RolledBack" || outcome == "Withdrawn" || outcome == "Expired") return ExitCode::kRolledBack;
+  if (outcome == "RolledBack" || outcome == "Withdrawn") return ExitCode::kRolledBack;
   if (outcome == "Degraded") return ExitCode::kDegraded;
   return ExitCode::kLostContact;
 }

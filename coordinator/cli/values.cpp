@@ -65,7 +65,7 @@ Reading<std::string> readAlias(std::string_view text) {
   if (!text.starts_with("ua-") || text.size() == 3 || !std::all_of(text.begin(), text.end(), fits)) {
     return wrong("'{}' is not a user alias of libvirt; it starts with 'ua-', like ua-rdma0", text);
   }
-  if (text.size() > 255) return wrong("the alias is longer than 255 bytes");
+  if (text.size() > 64) return wrong("the alias is longer than 64 bytes");
   return std::string(text);
 }
 

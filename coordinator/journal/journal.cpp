@@ -20,8 +20,6 @@ std::string_view toString(Outcome outcome) {
       return "Degraded";
     case Outcome::kWithdrawn:
       return "Withdrawn";
-    case Outcome::kExpired:
-      return "Expired";
     case Outcome::kSuperseded:
       return "Superseded";
   }

@@ -27,7 +27,7 @@ enum class Outcome : int {
   kRolledBack = 3,
   kDegraded = 4,
   kWithdrawn = 5,
-  kExpired = 6,
+  // 6 is free, and stays so: no version has written it
   kSuperseded = 7  ///< a Degraded arrival whose VM moves on: begin() of the departure says so
 };
 bool isFinished(Outcome outcome);  ///< kRunning and kDegraded are not

@@ -11,6 +11,7 @@ ArrivalSession::ArrivalSession(Services& services, MigrationRecord record, Plan 
                                std::chrono::milliseconds hold)
     : Session(services, std::move(record)),
       plan_(std::move(plan)),
+      fabric_watch_(services.subnets),
       hold_(hold),
       look_again_(services.loop),
       verify_again_(services.loop),
@@ -130,6 +131,7 @@ void ArrivalSession::timerPassed(TimerId timer) {
   if (superseded_) return;
   if (timer == hold_timer_) {
     hold_timer_ = TimerId{};
+    note("the lease has ended: the source did not renew it");
     machine_.process(LeaseExpired());
   } else {
     machine_.process(DeadlinePassed(timer));

@@ -79,13 +79,16 @@ class ArrivalSession : public Session, private ArrivalActions {
   void plug(Attempt attempt);
   void restoreGuest(Attempt attempt);
   void verify(Attempt attempt);
+  void lookAtFabric(Attempt attempt);
   void lookAtApplications(Attempt attempt);
   void lookAtTraffic(Attempt attempt, const std::vector<AgentApplication>& applications);
   void keepTraffic(const char* name, const Traffic& traffic);
   void unstage(Attempt attempt);
+  void comparePort(const RestoredDevice& device);
   void armHold();
 
   Plan plan_;
+  FabricWatch fabric_watch_;  // a worker's while a step of ours is with one
   std::vector<LeasedVf> leases_;
   std::chrono::milliseconds hold_;
   Reserved reserved_;

@@ -7,7 +7,9 @@
 #include "coordinator/fabric/free_vfs.hpp"
 #include "coordinator/hypervisor/domain_xml.hpp"
 #include "coordinator/hypervisor/metadata.hpp"
+#include "coordinator/migration/agent_devices.hpp"
 #include "coordinator/migration/arrival_session.hpp"
+#include "coordinator/migration/model_promises.hpp"
 #include "coordinator/migration/plan_json.hpp"
 #include "coordinator/migration/traffic.hpp"
 #include "coordinator/migration/vf_records.hpp"
@@ -40,6 +42,7 @@ void ArrivalSession::stage(Attempt attempt) {
         if (!all) return tl::unexpected(all.error());
         const auto taken = occupants(services_.hypervisor, services_.fabric);
         if (!taken) return tl::unexpected(taken.error());
+        fabric_watch_.before(plan_);
         return HostVfs{std::move(*all), names(*taken)};
       },
       [this, attempt](Result<HostVfs> vfs) {
@@ -125,11 +128,7 @@ void ArrivalSession::plug(Attempt attempt) {
 
 void ArrivalSession::restoreGuest(Attempt attempt) {
   if (!agent_) agent_ = services_.agents.link(plan_.uuid);
-  std::vector<AgentDevice> devices;
-  for (const MovingVf& vf : plan_.vfs) {
-    devices.push_back({vf.declaration.alias, vf.declaration.identity.mac.value_or(MacAddress{}),
-                       services_.fabric.softRoce(vf.declaration.pool)});
-  }
+  const auto devices = agentDevices(plan_, services_.fabric);
   // A soft-RoCE device is made anew and has counted nothing; a VF comes with what it did for others.
   const bool all_soft =
       std::all_of(devices.begin(), devices.end(), [](const AgentDevice& device) { return device.soft_roce; });
@@ -142,6 +141,7 @@ void ArrivalSession::restoreGuest(Attempt attempt) {
                     for (const RestoredDevice& device : result->devices) {
                       note(fmt::format("the guest has {} back as {} on {}: {}", device.alias.str(),
                                        device.rdma, device.netdev, fmt::join(device.addresses, ", ")));
+                      comparePort(device);
                     }
                     if (all_soft || !agent_) return answer(Step::kRestoreGuest, attempt, {});
                     agent_->traffic(kLook, [this, weak, attempt](Result<Traffic> traffic) {
@@ -151,6 +151,20 @@ void ArrivalSession::restoreGuest(Attempt attempt) {
                       answer(Step::kRestoreGuest, attempt, {});
                     });
                   });
+}
+
+/// What the model promises about the port, and what it is. The VM runs and its device is whole, so it is only
+/// said.
+void ArrivalSession::comparePort(const RestoredDevice& device) {
+  if (!device.port_before || !device.port) return;
+  for (const MovingVf& vf : plan_.vfs) {
+    if (vf.declaration.alias != device.alias) continue;
+    for (const PromiseFinding& finding :
+         comparePorts(vf.declaration.model, *device.port_before, *device.port)) {
+      note(fmt::format("{}{} ({}): {}", finding.broken ? "warning: " : "", device.alias.str(),
+                       toString(vf.declaration.model), finding.sentence));
+    }
+  }
 }
 
 }  // namespace rdmove

@@ -16,6 +16,8 @@ constexpr std::chrono::milliseconds kLook{2000};
 /// Applications that lost their connections get so long to have them back before the look: an operator waits
 /// for the end of the migration.
 constexpr std::chrono::milliseconds kConnect{2000};
+/// So long the fabric gets to know the VM at its new place.
+constexpr std::chrono::milliseconds kFabric{5000};
 /// Each look takes CPU from a guest that is just connecting.
 constexpr std::chrono::milliseconds kLookAgain{250};
 
@@ -73,6 +75,15 @@ void ArrivalSession::verify(Attempt attempt) {
       },
       [this, attempt](Result<void> result) {
         if (!result) return answer(Step::kVerify, attempt, std::move(result));
+        lookAtFabric(attempt);
+      });
+}
+
+void ArrivalSession::lookAtFabric(Attempt attempt) {
+  offload<std::vector<std::string>>(
+      [this]() -> Result<std::vector<std::string>> { return fabric_watch_.after(plan_, kFabric); },
+      [this, attempt](Result<std::vector<std::string>> said) {
+        for (const std::string& sentence : said.value_or(std::vector<std::string>())) note(sentence);
         connected_by_ = services_.clock.now().boot + kConnect;
         lookAtApplications(attempt);
       });

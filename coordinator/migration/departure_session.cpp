@@ -173,16 +173,6 @@ const PartnerConfig& DepartureSession::partnerConfig() const {
   return services_.config.partners.at(plan_.destination);
 }
 
-std::vector<AgentDevice> DepartureSession::agentDevices() const {
-  std::vector<AgentDevice> devices;
-  for (const MovingVf& vf : plan_.vfs) {
-    const VfDeclaration& declaration = vf.declaration;
-    devices.push_back({declaration.alias, declaration.identity.mac.value_or(MacAddress{}),
-                       services_.fabric.softRoce(declaration.pool)});
-  }
-  return devices;
-}
-
 void DepartureSession::onLifecycle(Lifecycle event, LifecycleDetail detail) {
   const bool transferring = transfer_started_ && !transfer_over_;
   if (event == Lifecycle::kSuspended && transferring &&

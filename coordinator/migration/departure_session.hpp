@@ -79,7 +79,6 @@ class DepartureSession : public Session, private DepartureActions {
   void followLater(const Error& error);
   void partnerReported(ArrivalReport report);
 
-  std::vector<AgentDevice> agentDevices() const;
   std::shared_ptr<AgentLink> agent();
   const PartnerConfig& partnerConfig() const;
   void remember(const std::string& name, const std::string& value);

@@ -3,6 +3,7 @@
 #include <spdlog/spdlog.h>
 
 #include "coordinator/hypervisor/domain_xml.hpp"
+#include "coordinator/migration/agent_devices.hpp"
 #include "coordinator/migration/departure_session.hpp"
 #include "coordinator/migration/plan_json.hpp"
 #include "coordinator/migration/traffic.hpp"
@@ -94,7 +95,7 @@ void DepartureSession::reserve(Attempt attempt) {
 
 void DepartureSession::prepareGuest(Attempt attempt) {
   agent()->prepare(
-      record_.id, agentDevices(), plan_.options.prepare_deadline, plan_.options.force,
+      record_.id, agentDevices(plan_, services_.fabric), plan_.options.prepare_deadline, plan_.options.force,
       [this, weak = weak_from_this(), attempt](Result<PrepareOutcome> result) {
         const auto self = weak.lock();
         if (!self) return;
@@ -254,7 +255,7 @@ void DepartureSession::replug(Attempt attempt) {
 
 void DepartureSession::restoreGuest(Attempt attempt) {
   if (domain_ended_) return later([this, attempt] { answer(Step::kRestoreGuest, attempt, {}); });
-  agent()->restore(record_.id, agentDevices(), services_.config.timeouts.restore,
+  agent()->restore(record_.id, agentDevices(plan_, services_.fabric), services_.config.timeouts.restore,
                    [this, weak = weak_from_this(), attempt](Result<RestoreOutcome> result) {
                      const auto self = weak.lock();
                      if (!self) return;

@@ -19,6 +19,7 @@
 #include "coordinator/journal/journal.hpp"
 #include "coordinator/migration/agent_desk.hpp"
 #include "coordinator/migration/bulletin.hpp"
+#include "coordinator/migration/fabric_watch.hpp"
 #include "coordinator/migration/machine.hpp"
 #include "coordinator/migration/partner.hpp"
 #include "coordinator/service/config.hpp"
@@ -37,6 +38,7 @@ struct Services {
   Bulletin& bulletin;
   const Clock& clock;
   const Config& config;
+  SubnetOpener subnets = [](const PoolName&) { return std::nullopt; };
   /// Called when a phase is journaled and nothing of it is done yet; tests stop the daemon there.
   std::function<void(Role, const std::string&)> entered = [](Role, const std::string&) {};
 };

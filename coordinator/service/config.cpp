@@ -106,6 +106,18 @@ void readTimeouts(Table& root, Config& config) {
   timeouts->rejectUnknown();
 }
 
+void readSubnet(PoolConfig& pool, Table& table) {
+  constexpr std::string_view kSubnet = "an InfiniBand port of this host, as \"mlx5_0/1\"";
+  const auto text = table.text("subnet", kSubnet);
+  if (!text) return;
+  const auto slash = text->find('/');
+  const std::string port = slash == std::string::npos ? "" : text->substr(slash + 1);
+  if (slash == 0 || port.size() != 1 || port[0] < '1' || port[0] > '9')
+    return table.fail("subnet", kSubnet, "\"" + *text + "\"");
+  pool.subnet_adapter = text->substr(0, slash);
+  pool.subnet_port = port[0] - '0';
+}
+
 PoolConfig readPool(const std::string& name, Table& table) {
   PoolConfig pool;
   pool.name = PoolName(name);
@@ -127,6 +139,7 @@ PoolConfig readPool(const std::string& name, Table& table) {
         table.fail("pfs", kPfs, "\"" + pf + "\"");
     }
     pool.soft_roce = table.flag("soft_roce", pool.soft_roce);
+    readSubnet(pool, table);
   } else {
     table.fail("kind", "\"bridge\" or \"sriov\"", "\"" + kind + "\"");
   }

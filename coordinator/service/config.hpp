@@ -18,6 +18,9 @@ struct PoolConfig {
   int slots = 64;                ///< bridge pools: how many devices at most
   std::vector<std::string> pfs;  ///< sriov pools: netdev names or PCI addresses of PFs
   bool soft_roce = false;        ///< sriov pools: Ethernet VFs without RDMA; the guest makes its RDMA device
+  /// This host's port on the pool's InfiniBand subnet, whose administration is asked after a move. Empty: it is not.
+  std::string subnet_adapter{};
+  int subnet_port{1};
 };
 
 struct PartnerConfig {

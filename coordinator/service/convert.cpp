@@ -13,7 +13,7 @@ constexpr std::array kMarks = {std::pair{StepMark::kIntent, "intent"}, std::pair
                                std::pair{StepMark::kGuest, "guest"}};
 constexpr std::array kOutcomes = {Outcome::kRunning,    Outcome::kCompleted, Outcome::kRefused,
                                   Outcome::kRolledBack, Outcome::kDegraded,  Outcome::kWithdrawn,
-                                  Outcome::kExpired,    Outcome::kSuperseded};
+                                  Outcome::kSuperseded};
 
 grpc::StatusCode statusCode(ErrorCode code) {
   switch (code) {

@@ -17,6 +17,7 @@
 
 #include "coordinator/agentlink/libvirt_agent_link.hpp"
 #include "coordinator/fabric/fabric.hpp"
+#include "coordinator/fabric/subnet/mad_subnet.hpp"
 #include "coordinator/hypervisor/libvirt_hypervisor.hpp"
 #include "coordinator/journal/sqlite_journal.hpp"
 #include "coordinator/service/coordinator.hpp"
@@ -114,6 +115,18 @@ void sayWhatGoesOn(const Coordinator& coordinator) {
   }
 }
 
+/// Opened for each look: a port that is down now may be up then.
+SubnetOpener subnetsOf(const Config& config) {
+  return [&config](const PoolName& name) -> std::optional<Result<std::unique_ptr<Subnet>>> {
+    const auto pool = config.pools.find(name);
+    if (pool == config.pools.end() || pool->second.subnet_adapter.empty()) return std::nullopt;
+    MadSubnetOptions options;
+    options.adapter = pool->second.subnet_adapter;
+    options.port = pool->second.subnet_port;
+    return openSubnet(options);
+  };
+}
+
 }  // namespace
 
 Result<void> runDaemon(const Config& config) {
@@ -139,8 +152,8 @@ Result<void> runDaemon(const Config& config) {
   const auto links = makeAgentLinks(**hypervisor, loop, workers, limits);
   AgentDesk agents(*links);
   Bulletin bulletin;
-  Services services{loop,       workers,  **hypervisor, *fabric, **journal,          agents,
-                    **partners, bulletin, clock,        config,  stopWhereTestsAsk()};
+  Services services{loop,       workers,  **hypervisor, *fabric, **journal,         agents,
+                    **partners, bulletin, clock,        config,  subnetsOf(config), stopWhereTestsAsk()};
   Examiner examiner(loop, **hypervisor, *fabric, **partners, agents, config);
   Coordinator coordinator(services, examiner);
 

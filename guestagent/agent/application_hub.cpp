@@ -15,7 +15,7 @@ namespace words = protocol::application;
 using boost::asio::local::stream_protocol;
 
 ApplicationHub::ApplicationHub(boost::asio::io_context& io, Timers& timers, const std::filesystem::path& path)
-    : io_(io), timers_(timers), path_(path), acceptor_(io) {
+    : timers_(timers), path_(path), acceptor_(io) {
   ::unlink(path.c_str());
   acceptor_.open();
   acceptor_.bind(stream_protocol::endpoint(path.string()));

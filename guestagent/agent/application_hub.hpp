@@ -45,7 +45,6 @@ class ApplicationHub final : public Applications {
   void end_hold(const protocol::Notification& word);
   std::vector<Session> registered() const;
 
-  boost::asio::io_context& io_;
   Timers& timers_;
   std::filesystem::path path_;
   boost::asio::local::stream_protocol::acceptor acceptor_;

@@ -149,6 +149,7 @@ void read_device(FieldReader& in, CapturedDevice& out) {
   if (in.has("managed_by")) in.text("managed_by", out.managed_by, limits::name_bytes);
   in.optional_list("leases", out.leases, max_items, read_lease);
   in.optional_list("settings", out.settings, max_items, read_setting);
+  in.optional_object("port", out.port, protocol::read_subnet_port);
   if (!link || !target) return in.refuse("link", "and target must be there");
   out.link = std::move(*link);
   out.target = *target;
@@ -166,6 +167,7 @@ std::string to_text(const Capture& capture, const std::string& boot_id) {
                        {"managed_by", device.managed_by},
                        {"leases", list_of(device.leases, lease_json)},
                        {"settings", list_of(device.settings, setting_json)}});
+    if (device.port) devices.back()["port"] = protocol::to_json(*device.port);
   }
   return protocol::dump({{"format", format},
                          {"boot_id", boot_id},

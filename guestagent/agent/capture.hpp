@@ -21,6 +21,7 @@ struct CapturedDevice {
   std::string managed_by{};              // who sets the addresses; empty: the agent restores them
   std::vector<dhcp::Lease> leases{};     // none if it is managed: then they are the manager's
   std::vector<RdmaSetting> settings{};
+  std::optional<protocol::SubnetPort> port{};  // only on InfiniBand
   bool operator==(const CapturedDevice&) const = default;
 };
 

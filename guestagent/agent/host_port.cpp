@@ -16,7 +16,7 @@
 namespace rdmove::agent {
 namespace {
 
-constexpr std::size_t max_out_bytes = 256 * 1024;
+constexpr std::size_t max_kept_bytes = 256 * 1024;
 
 int edge_triggered_epoll(int fd) {
   const int epoll = ::epoll_create1(EPOLL_CLOEXEC);
@@ -126,7 +126,7 @@ void HostPort::send(const protocol::Envelope& envelope) {
     line = protocol::encode(protocol::ErrorResponse{response->id, line.error()});
   }
   if (!host_there_) return;
-  if (out_.size() + line->size() > max_out_bytes) {
+  if (out_.size() + line->size() > max_kept_bytes) {
     spdlog::warn("the host does not read: a message of {} bytes is dropped", line->size());
     return;
   }

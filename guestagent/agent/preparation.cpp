@@ -74,9 +74,12 @@ void Preparation::quiesce() {
   phase_ = Phase::Quiescing;
   next_look_.reset();
   look_interval_ = first_look;
-  services_.applications.quiesce(request_.migration, remaining(), [this] {
-    phase_ = Phase::Accounting;
-    account();
+  // With force it may come when the deletion is under way, or over.
+  services_.applications.quiesce(request_.migration, remaining(), [self = std::weak_ptr(self_)] {
+    const auto alive = self.lock();
+    if (!alive || (*alive)->phase_ != Phase::Quiescing) return;
+    (*alive)->phase_ = Phase::Accounting;
+    (*alive)->account();
   });
 }
 
@@ -179,7 +182,8 @@ Result<void> Preparation::capture() {
     auto leases = manager.empty() ? services_.leases.find(*link) : std::vector<dhcp::Lease>{};
     auto settings = rdma_[i].empty() ? std::vector<RdmaSetting>{} : services_.rdma_settings.capture(rdma_[i]);
     capture_.devices.push_back({request_.devices[i], std::move(*link), rdma_[i], gids, std::move(manager),
-                                std::move(leases), std::move(settings)});
+                                std::move(leases), std::move(settings),
+                                rdma_[i].empty() ? std::nullopt : services_.rdma.subnet_port(rdma_[i])});
   }
   return services_.store.save(capture_);
 }

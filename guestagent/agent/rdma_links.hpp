@@ -3,6 +3,7 @@
 #pragma once
 
 #include <functional>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -26,6 +27,8 @@ class RdmaLinks {
   /// Of port 1, the used rows. With some `wanted`, no row is read that comes after all of them and a gap.
   virtual std::vector<protocol::GidEntry> gids(const std::string& name,
                                                const std::vector<std::string>& wanted) = 0;
+  /// Of port 1; none unless its link layer is InfiniBand.
+  virtual std::optional<protocol::SubnetPort> subnet_port(const std::string& name) = 0;
   /// Of every port of every device but the anchor, at most limits::devices of them.
   virtual std::vector<protocol::DeviceCounters> counters() = 0;
   virtual protocol::Result<void> add_soft_roce(const std::string& name, const std::string& netdev) = 0;

@@ -19,6 +19,9 @@ class RdmaNetlink final : public RdmaLinks {
                                        const std::vector<std::string>& wanted) override {
     return sysfs_.gids(name, wanted);
   }
+  std::optional<protocol::SubnetPort> subnet_port(const std::string& name) override {
+    return sysfs_.subnet_port(name);
+  }
   std::vector<protocol::DeviceCounters> counters() override;
   protocol::Result<void> add_soft_roce(const std::string& name, const std::string& netdev) override;
   void remove(const std::string& name, Done done) override;

@@ -32,7 +32,7 @@ int write_value(const fs::path& path, const std::string& value) {
   return errno != 0 ? errno : EIO;
 }
 
-std::vector<std::string> names_in(const fs::path& directory) {
+std::vector<std::string> ports_in(const fs::path& directory) {
   std::vector<std::string> out;
   std::error_code error;
   for (fs::directory_iterator entry(directory, error), end; !error && entry != end && out.size() < most_ports;
@@ -83,11 +83,11 @@ std::vector<RdmaSetting> RdmaSettingFiles::capture(const std::string& rdma) {
     setting.value = read_value(path_of(rdma, setting));
     if (!setting.value.empty()) out.push_back(std::move(setting));
   };
-  for (const auto& port : names_in(config_of(sys_, rdma) / "ports")) {
+  for (const auto& port : ports_in(config_of(sys_, rdma) / "ports")) {
     add(port, "default_roce_mode");
     add(port, "default_roce_tos");
   }
-  for (const auto& port : names_in(sys_ / "class/infiniband" / rdma / "tc")) add(port, traffic_class);
+  for (const auto& port : ports_in(sys_ / "class/infiniband" / rdma / "tc")) add(port, traffic_class);
   return out;
 }
 

@@ -42,6 +42,13 @@ bool to_number(const std::string& text, Number& out) {
   return std::from_chars(text.data(), text.data() + text.size(), out).ec == std::errc{};
 }
 
+// "0x001b", as sysfs writes a LID or a P_Key; 0 for what is none.
+std::uint16_t hexadecimal(const std::string& text) {
+  std::uint16_t value = 0;
+  if (text.starts_with("0x")) std::from_chars(text.data() + 2, text.data() + text.size(), value, 16);
+  return value;
+}
+
 }  // namespace
 
 fs::path RdmaSysfs::port_path(const std::string& device, std::uint32_t port) const {
@@ -90,6 +97,22 @@ std::vector<protocol::GidEntry> RdmaSysfs::gids(const std::string& device,
     out.push_back({index, std::move(gid), read_line(port / "gid_attrs/types" / std::to_string(index))});
   }
   return out;
+}
+
+// A P_Key table has a fixed length, of which most is not used; "0x0000" is a row without a key.
+std::optional<protocol::SubnetPort> RdmaSysfs::subnet_port(const std::string& device) const {
+  const auto path = port_path(device, 1);
+  if (read_line(path / "link_layer") != "InfiniBand") return std::nullopt;
+  protocol::SubnetPort port;
+  port.lid = hexadecimal(read_line(path / "lid"));
+  for (std::size_t index = 0; index < protocol::limits::pkeys; ++index) {
+    const auto line = read_line(path / "pkeys" / std::to_string(index));
+    if (line.empty()) break;  // the table's end
+    port.pkeys.push_back(hexadecimal(line));
+  }
+  while (!port.pkeys.empty() && port.pkeys.back() == 0) port.pkeys.pop_back();
+  for (auto& entry : gids(device, {})) port.gids.push_back(std::move(entry.gid));
+  return port;
 }
 
 // The interfaces of all ports and their children are in one folder: dev_port tells the port, and only a child

@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <filesystem>
 #include <map>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -22,6 +23,8 @@ class RdmaSysfs {
   /// As RdmaLinks::gids.
   [[nodiscard]] std::vector<protocol::GidEntry> gids(const std::string& device,
                                                      const std::vector<std::string>& wanted) const;
+  /// As RdmaLinks::subnet_port.
+  [[nodiscard]] std::optional<protocol::SubnetPort> subnet_port(const std::string& device) const;
   /// The IPoIB interface on port 1, not a P_Key child of it; or empty.
   [[nodiscard]] std::string ipoib_netdev(const std::string& device) const;
   [[nodiscard]] std::string pci_address(const std::string& device) const;  // or empty

@@ -233,16 +233,23 @@ bool Restoration::find_gids(Device& device) {
   return true;
 }
 
-// Wanted is what was there at capture; without that, on Ethernet, a GID for each address that the device has
-// now. Under whatever index.
-std::string Restoration::missing_gid(Device& device) {
+// What was there at capture; without that, on Ethernet, a GID for each address that the device has now. Another
+// device's GIDs may be others: then none is waited for.
+std::vector<std::string> Restoration::wanted_gids(const Device& device) {
   std::vector<std::string> wanted;
+  if (device.target.may_have_new_gids) return wanted;
   if (device.captured && !device.captured->gids.empty()) {
     for (const auto& entry : device.captured->gids) wanted.push_back(entry.gid);
   } else if (std::holds_alternative<MacAddress>(device.target.identity) && !device.up.links.empty()) {
     for (const auto& address : device.up.links.front().addresses) wanted.push_back(gid_of_address(address));
   }
   std::erase(wanted, std::string{});
+  return wanted;
+}
+
+// Under whatever index.
+std::string Restoration::missing_gid(Device& device) {
+  auto wanted = wanted_gids(device);
   device.gids = services_.rdma.gids(device.rdma, wanted);
   for (auto& gid : wanted) {
     const bool there =
@@ -274,7 +281,9 @@ void Restoration::succeed() {
     result.devices.push_back(
         {device.target.alias, device.target.identity, device.link->name, device.rdma, std::move(gids),
          bounded(std::move(addresses), protocol::limits::addresses, protocol::limits::address_bytes),
-         device.managed && device.managed->succeeded() ? device.captured->managed_by : std::string{}});
+         device.managed && device.managed->succeeded() ? device.captured->managed_by : std::string{},
+         device.captured ? device.captured->port : std::nullopt,
+         device.rdma.empty() ? std::nullopt : services_.rdma.subnet_port(device.rdma)});
     if (device.managed && !device.managed->succeeded()) result.warnings.push_back(device.managed->warning());
     result.warnings.insert(result.warnings.end(), device.up.warnings.begin(), device.up.warnings.end());
     for (const auto& route : device.failed_routes) result.warnings.push_back("not put back: " + route);

@@ -61,6 +61,7 @@ class Restoration {
   void confirm_leases(const Device& device);
   static void close_rdma(Device& device);
   bool find_gids(Device& device);
+  static std::vector<std::string> wanted_gids(const Device& device);
   std::string missing_gid(Device& device);
   void retry_routes(Device& device);
   void announce(Device& device);

@@ -65,7 +65,8 @@ tl::expected<Envelope, DecodeFailure> decode_error(const json& object, std::opti
   if (number < INT32_MIN || number > INT32_MAX) return refuse(object, "error.code: must be a 32-bit integer");
   if (message == error.end() || !message->is_string())
     return refuse(object, "error.message: must be a string");
-  Error out{static_cast<ErrorCode>(number), message->get<std::string>().substr(0, limits::message_bytes)};
+  Error out{static_cast<ErrorCode>(number),
+            front_of(message->get_ref<const std::string&>(), limits::message_bytes)};
   if (const auto data = error.find("data"); data != error.end()) out.data = Payload(*data);
   return ErrorResponse{std::move(id), std::move(out)};
 }
@@ -85,7 +86,7 @@ struct ToJson {
   }
   json operator()(const ErrorResponse& response) const {
     json error{{"code", static_cast<int>(response.error.code)}, {"message", response.error.message}};
-    if (!response.error.data.json().empty()) error["data"] = response.error.data.json();
+    if (response.error.data != Payload()) error["data"] = response.error.data.json();
     return {{"jsonrpc", "2.0"},
             {"id", response.id ? id_json(*response.id) : json()},
             {"error", std::move(error)}};

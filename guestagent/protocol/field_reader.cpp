@@ -2,9 +2,24 @@
 
 #include <algorithm>
 
+#include "guestagent/protocol/json_text.hpp"
 #include "guestagent/protocol/limits.hpp"
 
 namespace rdmove::protocol {
+namespace {
+
+constexpr const char* not_a_gid = "must be a GID of eight groups of four lower case hex digits";
+
+bool is_gid(const std::string& text) {
+  bool good = text.size() == 39;
+  for (std::size_t i = 0; good && i < text.size(); ++i) {
+    const char c = text[i];
+    good = i % 5 == 4 ? c == ':' : (c >= '0' && c <= '9') || (c >= 'a' && c <= 'f');
+  }
+  return good;
+}
+
+}  // namespace
 
 using nlohmann::json;
 
@@ -124,13 +139,17 @@ void FieldReader::kind(const char* key, DeviceKind& out) {
 void FieldReader::gid(const char* key, std::string& out) {
   const auto* value = find_text(key, limits::address_bytes);
   if (value == nullptr) return;
-  bool good = value->size() == 39;
-  for (std::size_t i = 0; good && i < value->size(); ++i) {
-    const char c = (*value)[i];
-    good = i % 5 == 4 ? c == ':' : (c >= '0' && c <= '9') || (c >= 'a' && c <= 'f');
-  }
-  if (!good) return refuse(key, "must be a GID of eight groups of four lower case hex digits");
+  if (!is_gid(*value)) return refuse(key, not_a_gid);
   out = *value;
+}
+
+void FieldReader::gids(const char* key, std::vector<std::string>& out, std::size_t max_count) {
+  std::vector<std::string> texts_there;
+  texts(key, texts_there, max_count, limits::address_bytes);
+  for (auto& text : texts_there) {
+    if (!is_gid(text)) return refuse(key, not_a_gid);
+    out.push_back(std::move(text));
+  }
 }
 
 void FieldReader::milliseconds(const char* key, std::chrono::milliseconds& out) {
@@ -162,7 +181,7 @@ void FieldReader::counters(const char* key, std::map<std::string, std::uint64_t>
   }
   for (const auto& [name, count] : value->items()) {
     if (name.size() > limits::name_bytes || !count.is_number_unsigned()) {
-      const auto path = std::string(key) + "." + name.substr(0, limits::name_bytes);
+      const auto path = std::string(key) + "." + front_of(name, limits::name_bytes);
       return refuse(path.c_str(), "must be an unsigned integer");
     }
     out.emplace(name, count.get<std::uint64_t>());

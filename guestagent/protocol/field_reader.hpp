@@ -33,6 +33,7 @@ class FieldReader {
   void optional_migration(const char* key, std::optional<MigrationId>& out);
   void kind(const char* key, DeviceKind& out);
   void gid(const char* key, std::string& out);
+  void gids(const char* key, std::vector<std::string>& out, std::size_t max_count);
   void milliseconds(const char* key, std::chrono::milliseconds& out);
   void texts(const char* key, std::vector<std::string>& out, std::size_t max_count, std::size_t max);
   void counters(const char* key, std::map<std::string, std::uint64_t>& out, std::size_t max_count);
@@ -49,6 +50,19 @@ class FieldReader {
         return;
       }
       out = value->get<Int>();
+    }
+  }
+
+  template <class Int>
+  void integers(const char* key, std::vector<Int>& out, std::size_t max_count) {
+    const auto* value = find_list(key, max_count);
+    if (value == nullptr) return;
+    for (const auto& each : *value) {
+      if (!each.is_number_unsigned() || !std::in_range<Int>(each.template get<std::uint64_t>())) {
+        refuse(key, "must be integers from 0 to " + std::to_string(std::numeric_limits<Int>::max()));
+        return;
+      }
+      out.push_back(each.template get<Int>());
     }
   }
 

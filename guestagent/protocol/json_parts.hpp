@@ -19,9 +19,14 @@ inline const char* identity_key(const DeviceIdentity& identity) {
   return std::holds_alternative<MacAddress>(identity) ? "mac" : "guid";
 }
 inline nlohmann::json to_json(const DeviceTarget& device) {
-  return {{"alias", device.alias},
-          {identity_key(device.identity), to_text(device.identity)},
-          {"kind", to_text(device.kind)}};
+  nlohmann::json out{{"alias", device.alias},
+                     {identity_key(device.identity), to_text(device.identity)},
+                     {"kind", to_text(device.kind)}};
+  if (device.may_have_new_gids) out["may_have_new_gids"] = true;
+  return out;
+}
+inline nlohmann::json to_json(const SubnetPort& port) {
+  return {{"lid", port.lid}, {"pkeys", port.pkeys}, {"gids", port.gids}};
 }
 
 inline void add_traffic(nlohmann::json& to, const PortTraffic& traffic) {
@@ -55,6 +60,12 @@ inline void read_target(FieldReader& in, DeviceTarget& out) {
   in.text("alias", out.alias, limits::name_bytes);
   in.identity(out.identity);
   in.kind("kind", out.kind);
+  in.optional_boolean("may_have_new_gids", out.may_have_new_gids);
+}
+inline void read_subnet_port(FieldReader& in, SubnetPort& out) {
+  in.integer("lid", out.lid);
+  in.integers("pkeys", out.pkeys, limits::pkeys);
+  in.gids("gids", out.gids, limits::gids);
 }
 
 // An agent of before has none of it.

@@ -40,7 +40,9 @@ Result<nlohmann::json> parse_object(std::string_view text) {
   if (deepest_level(text) > limits::json_depth) {
     return fail(ErrorCode::ParseError, "JSON is nested deeper than " + std::to_string(limits::json_depth));
   }
-  auto value = nlohmann::json::parse(text, nullptr, false);
+  // The parser takes a nought for the end of its input, and would not look at what follows.
+  auto value = text.find('\0') == std::string_view::npos ? nlohmann::json::parse(text, nullptr, false)
+                                                         : nlohmann::json(nlohmann::json::value_t::discarded);
   if (value.is_discarded()) return fail(ErrorCode::ParseError, "not valid JSON in UTF-8");
   if (!value.is_object()) {
     return fail(ErrorCode::InvalidRequest, std::string("a message is one object, not ") + value.type_name());
@@ -50,6 +52,13 @@ Result<nlohmann::json> parse_object(std::string_view text) {
 
 std::string dump(const nlohmann::json& value) {
   return value.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
+}
+
+std::string front_of(const std::string& text, std::size_t max) {
+  auto size = std::min(text.size(), max);
+  const auto goes_on = [&](std::size_t at) { return at < text.size() && (text[at] & 0xc0) == 0x80; };
+  while (size > 0 && goes_on(size)) --size;
+  return text.substr(0, size);
 }
 
 }  // namespace rdmove::protocol

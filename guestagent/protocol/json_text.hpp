@@ -15,4 +15,7 @@ Result<nlohmann::json> parse_object(std::string_view text);
 /// Compact; what is not UTF-8 (a process may call itself anything) becomes U+FFFD.
 std::string dump(const nlohmann::json& value);
 
+/// The front of UTF-8 text, of at most `max` bytes: no character is cut in two.
+std::string front_of(const std::string& text, std::size_t max);
+
 }  // namespace rdmove::protocol

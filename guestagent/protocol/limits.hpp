@@ -20,6 +20,7 @@ inline constexpr std::size_t message_bytes = 1024;  // an error's text
 inline constexpr std::size_t devices = 32;
 inline constexpr std::size_t addresses = 64;  // per device
 inline constexpr std::size_t gids = 256;      // per device
+inline constexpr std::size_t pkeys = 256;     // per device
 inline constexpr std::size_t holdouts = 256;
 inline constexpr std::size_t counters = 512;  // per device and port
 inline constexpr std::size_t traffic = 32;    // named numbers per device and port

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <chrono>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -66,6 +67,8 @@ struct RestoredDevice {
   std::vector<GidEntry> gids;
   std::vector<std::string> addresses;
   std::string managed_by{};  // "NetworkManager": who put the addresses back; empty: the agent
+  std::optional<SubnetPort> port_before{};  // at capture; both only on InfiniBand
+  std::optional<SubnetPort> port{};
   auto operator<=>(const RestoredDevice&) const = default;
 };
 

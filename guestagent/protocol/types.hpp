@@ -7,6 +7,7 @@
 #include <string>
 #include <string_view>
 #include <variant>
+#include <vector>
 
 #include "guestagent/protocol/error.hpp"
 
@@ -76,6 +77,15 @@ struct GidEntry {
   auto operator<=>(const GidEntry&) const = default;
 };
 
+/// How the subnet manager knows port 1 of a device with an InfiniBand link layer. Which of it outlives a move
+/// depends on the model (docs/models.md).
+struct SubnetPort {
+  std::uint16_t lid = 0;             // 0: none was given yet
+  std::vector<std::uint16_t> pkeys;  // by index, up to the last used row; 0: a row that is not used
+  std::vector<std::string> gids;     // the used rows, in their order
+  auto operator<=>(const SubnetPort&) const = default;
+};
+
 /// A process that holds `device` (its RDMA name) open, or that was asked to let go and did not answer.
 struct Holdout {
   std::int32_t pid = 0;
@@ -89,6 +99,7 @@ struct DeviceTarget {
   std::string alias;
   DeviceIdentity identity;
   DeviceKind kind = DeviceKind::Vf;
+  bool may_have_new_gids = false;  // restore: another device's GIDs are no reason to wait
   auto operator<=>(const DeviceTarget&) const = default;
 };
 

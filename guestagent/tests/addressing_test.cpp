@@ -95,6 +95,30 @@ TEST_F(MovesTest, what_the_dhcp_server_says_in_time_is_in_the_answer) {
   EXPECT_THAT(restored[0]->warnings, Contains("the server refused 10.0.0.5/24"));
 }
 
+TEST_F(MovesTest, how_the_subnet_manager_knew_the_port_and_knows_it_now_is_told) {
+  rdma.port = protocol::SubnetPort{0x1b, {0xffff, 0x8001}, {"fe80:0000:0000:0000:0002:c903:000a:1b2c"}};
+  prepare_fully();
+  replug();
+  const auto before = rdma.port;
+  rdma.port->lid = 0x2c;
+  restore();
+  ASSERT_EQ(restored.size(), 1U);
+  ASSERT_TRUE(restored[0]) << restored[0].error().message;
+  EXPECT_EQ(restored[0]->devices[0].port_before, before);
+  EXPECT_EQ(restored[0]->devices[0].port, rdma.port);
+}
+
+TEST_F(MovesTest, gids_that_may_be_new_are_not_waited_for) {
+  prepare_fully();
+  replug();
+  rdma.gids_are_there = false;
+  auto device = soft;
+  device.may_have_new_gids = true;
+  restore(m1, device);
+  ASSERT_EQ(restored.size(), 1U);
+  EXPECT_TRUE(restored[0]);
+}
+
 class GidEventTest : public MovesTest {
  protected:
   void wait_for_gid() {

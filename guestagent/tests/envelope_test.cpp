@@ -29,7 +29,9 @@ TEST(Envelope, survives_the_wire) {
         Envelope{Request{RequestId{"host-1"}, "m", payload}}, Envelope{Notification{"ready", payload}},
         Envelope{Response{RequestId{std::int64_t{-1}}, payload}},
         Envelope{ErrorResponse{std::nullopt, {ErrorCode::ParseError, "what", {}}}},
-        Envelope{ErrorResponse{RequestId{"a"}, {ErrorCode::Holdouts, "who", payload}}}}) {
+        Envelope{ErrorResponse{RequestId{"a"}, {ErrorCode::Holdouts, "who", payload}}},
+        Envelope{ErrorResponse{RequestId{"a"}, {ErrorCode::Busy, "who", Payload(json::array())}}},
+        Envelope{ErrorResponse{RequestId{"a"}, {ErrorCode::Busy, "who", Payload(json())}}}}) {
     EXPECT_EQ(round_trip(envelope), envelope);
   }
 }
@@ -99,6 +101,23 @@ TEST(Envelope, limits_the_depth_of_json) {
   EXPECT_FALSE(decode(std::string(60'000, '[')));
   EXPECT_TRUE(decode(R"({"jsonrpc":"2.0","method":"m","params":{"a":"[[[[[[[[[[[[[[[[[[[[\"[[[["}})"))
       << "brackets in text";
+}
+
+TEST(Envelope, takes_nothing_behind_a_nought) {
+  const std::string good = R"({"jsonrpc":"2.0","method":"m"})";
+  ASSERT_TRUE(decode(good));
+  EXPECT_FALSE(decode(good + '\0' + "and more"));
+  EXPECT_FALSE(decode(good + '\0'));
+}
+
+TEST(Envelope, cuts_a_long_error_between_two_characters) {
+  const std::string before(limits::message_bytes - 1, 'x');
+  const auto line = encode(ErrorResponse{RequestId{"a"}, {ErrorCode::Busy, before + "\u00e9", {}}});
+  ASSERT_TRUE(line);
+  const auto read = decode(std::string_view(*line).substr(0, line->size() - 1));
+  ASSERT_TRUE(read);
+  EXPECT_EQ(std::get<ErrorResponse>(*read).error.message, before);
+  EXPECT_EQ(round_trip(*read), *read);
 }
 
 TEST(Envelope, refuses_to_write_a_line_that_would_be_dropped) {

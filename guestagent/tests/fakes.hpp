@@ -120,6 +120,8 @@ class FakeRdma final : public RdmaLinks {
     for (const auto& address : network_.present) out.push_back({1, gid_of_address(address), "RoCE v2"});
     return out;
   }
+  std::optional<protocol::SubnetPort> port{};
+  std::optional<protocol::SubnetPort> subnet_port(const std::string&) override { return port; }
   std::vector<protocol::DeviceCounters> counters() override {
     std::vector<protocol::DeviceCounters> out;
     for (const auto& device : devices) out.push_back({device.name, 1, {}, {"", {{"packets_in", packets}}}});

@@ -21,7 +21,15 @@ const MacAddress mac = *MacAddress::parse("52:54:00:AB:00:01");
 const PortGuid guid = *PortGuid::parse("00:02:C9:03:00:0a:1b:2c");
 const GidEntry gid{1, "0000:0000:0000:0000:0000:ffff:0a00:0005", "RoCE v2"};
 const std::vector<DeviceTarget> targets{{"ua-rdma0", mac, DeviceKind::SoftRoce}};
-const std::vector<RestoredDevice> restored{{"ua-rdma0", mac, "eth0", "rxe0", {gid}, {"10.0.0.5/24"}}};
+const std::vector<RestoredDevice> restored{{"ua-rdma0",
+                                            mac,
+                                            "eth0",
+                                            "rxe0",
+                                            {gid},
+                                            {"10.0.0.5/24"},
+                                            "",
+                                            SubnetPort{0x1b, {0xffff, 0, 0x8001}, {gid.gid}},
+                                            SubnetPort{0, {1}, {gid.gid}}}};
 const std::vector<Holdout> holdouts{{42, "ibv_rc_pingpong", "rxe0"}};
 
 HelloRequest hello() {
@@ -169,6 +177,11 @@ std::string why_refused(const Message& good, const std::function<void(json&)>& s
 TEST(Messages, name_the_field_by_its_path) {
   EXPECT_THAT(why_refused(prepare(), [](json& v) { v["devices"][0]["mac"] = "52:54"; }),
               HasSubstr("devices[0].mac"));
+  EXPECT_THAT(why_refused(restore_result(), [](json& v) { v["devices"][0]["port"]["pkeys"] = {65536}; }),
+              HasSubstr("devices[0].port.pkeys: must be integers from 0 to 65535"));
+  EXPECT_THAT(
+      why_refused(restore_result(), [](json& v) { v["devices"][0]["port_before"]["gids"] = {"fe80::1"}; }),
+      HasSubstr("devices[0].port_before.gids: must be a GID"));
   EXPECT_THAT(why_refused(restore_result(), [](json& v) { v["devices"][0]["gids"][0].erase("index"); }),
               HasSubstr("devices[0].gids[0].index: is missing"));
   EXPECT_THAT(why_refused(prepare(), [](json& v) { v["devices"][0]["kind"] = "ib"; }),
@@ -196,6 +209,16 @@ TEST(Messages, take_only_unsigned_integers_as_counters) {
     EXPECT_THAT(why_refused(good, [&](json& v) { v["devices"][0]["counters"]["sent_pkts"] = wrong; }),
                 HasSubstr("devices[0].counters.sent_pkts"));
   }
+}
+
+TEST(Messages, an_error_that_names_a_counter_is_utf8) {
+  std::string name = "x";
+  for (int i = 0; i < 100; ++i) name += "\u00e9";
+  const auto read = CountersResult::from_payload(
+      Payload(json{{"devices", {{{"rdma", "rxe0"}, {"port", 1}, {"counters", {{name, -1}}}}}}}));
+  ASSERT_FALSE(read);
+  EXPECT_THAT(read.error().message, HasSubstr("counters.x\u00e9"));
+  EXPECT_NO_THROW((void)json(read.error().message).dump()) << "it throws if it is not UTF-8";
 }
 
 TEST(Messages, a_report_is_bounded_by_its_sender_and_refused_beyond) {

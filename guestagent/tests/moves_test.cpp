@@ -259,6 +259,31 @@ TEST_F(MovesTest, with_force_goes_on_and_says_who_holds) {
   EXPECT_EQ(moves->prepared(), m1);
 }
 
+// Found by the fuzzer: the deletion began a second time, and after its end it was in nobody's memory.
+TEST_F(MovesTest, with_force_an_answer_after_the_deadline_changes_nothing) {
+  applications.let_go = {{7, false}, {8, false}};
+  prepare(m1, true);
+  timers.advance(milliseconds(2000));
+  ASSERT_THAT(rdma.log, ElementsAre("add rdmove_anchor", "remove rxe0"));
+  applications.answer(7);
+  applications.answer(8);
+  EXPECT_THAT(rdma.log, ElementsAre("add rdmove_anchor", "remove rxe0"));
+  rdma.finish_removal("rxe0");
+  ASSERT_EQ(prepared.size(), 1U);
+  ASSERT_TRUE(prepared[0]);
+}
+
+TEST_F(MovesTest, with_force_an_answer_after_the_end_changes_nothing) {
+  applications.let_go[7] = false;
+  prepare(m1, true);
+  timers.advance(milliseconds(2000));
+  rdma.finish_removal("rxe0");
+  ASSERT_EQ(prepared.size(), 1U);
+  applications.answer(7);
+  EXPECT_EQ(prepared.size(), 1U);
+  EXPECT_EQ(moves->prepared(), m1);
+}
+
 TEST_F(MovesTest, undoes_a_deletion_that_hung_when_the_kernel_has_finished_it) {
   processes.channels = {{42, "old", {}}};
   prepare();

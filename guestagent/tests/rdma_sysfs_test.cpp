@@ -37,5 +37,20 @@ TEST_F(RdmaSysfsTest, the_ipoib_interface_of_port_1_is_no_child_and_no_other_por
   EXPECT_EQ(sysfs.ipoib_netdev("mlx5_0"), "ib0");
 }
 
+TEST_F(RdmaSysfsTest, a_subnet_port_has_its_lid_and_its_p_keys_by_index) {
+  const std::string port = "class/infiniband/mlx5_0/ports/1/";
+  write(port + "link_layer", "InfiniBand");
+  write(port + "lid", "0x1b");
+  for (int i = 0; i < 6; ++i)
+    write(port + "pkeys/" + std::to_string(i), i == 0 ? "0xffff" : i == 2 ? "0x8001" : "0x0000");
+  write(port + "gids/0", "fe80:0000:0000:0000:0002:c903:000a:1b2c");
+  write(port + "gids/1", "0000:0000:0000:0000:0000:0000:0000:0000");
+  EXPECT_EQ(sysfs.subnet_port("mlx5_0"),
+            (protocol::SubnetPort{0x1b, {0xffff, 0, 0x8001}, {"fe80:0000:0000:0000:0002:c903:000a:1b2c"}}));
+  write(port + "link_layer", "Ethernet");
+  EXPECT_EQ(sysfs.subnet_port("mlx5_0"), std::nullopt);
+  EXPECT_EQ(sysfs.subnet_port("mlx5_9"), std::nullopt);
+}
+
 }  // namespace
 }  // namespace rdmove::agent::test

@@ -42,6 +42,22 @@ lab_guest() {
   return "${answer%%$'\n'*}"
 }
 
+lab_install() {
+  local vm=${1:?vm} root program path rc=0
+  shift
+  (( $# )) || die "usage: lab install VM PROGRAM..."
+  # shellcheck source=migration-tests/guest/image-parts.sh
+  source "$tests/guest/image-parts.sh"
+  root=$(mktemp -d)
+  for program in "$@"; do
+    path=$(PATH=$PATH:/usr/sbin:/sbin command -v "$program") || { rm -rf "$root"; die "This machine has no $program."; }
+    copy_program "$root" "$(readlink -f "$path")" "/usr/bin/$(basename "$program")"
+  done
+  tar -C "$root" -cz . | lab_guest "$vm" --stdin -- 'gunzip | tar -x -C /' || rc=$?
+  rm -rf "$root"
+  return $rc
+}
+
 lab_console() {
   local host
   host=$(vm_host "${1:?vm}") || die "$1 runs on no host of lab $LAB."

@@ -16,7 +16,7 @@ LAB_PACKAGES=(
   libvirt-daemon libvirt-daemon-driver-qemu libvirt-clients qemu-system-x86
   busybox-static kmod cpio xz-utils binutils iproute2
   rdma-core ibverbs-utils rdmacm-utils ibverbs-providers
-  openssl iputils-arping jq
+  openssl iputils-arping jq dnsmasq-base
 )
 
 # Unpacked below the build folder by `nested`, and nowhere installed (nested-kit/qemu.sh).

@@ -29,4 +29,19 @@ set_up_build() {
   ninja -C "$BUILD" "$@" >"$log" 2>&1 || { grep -E 'error|FAILED' "$log" | head -n 20 >&2; stop_with "The build failed (log: $log)."; }
 }
 
+# set_up_sanitized PRESET: the unit tests of the guest's side, built with what the preset names; in build/PRESET. Those of
+# the host's side run without: its libraries (gRPC, Boost, libvirt) take most of the time, and were not built so themselves.
+set_up_sanitized() {
+  local build=$top/build/$1
+  local log=$build/build.log
+  mkdir -p "$build"
+  if [[ ! -e $build/build.ninja || $top/CMakePresets.json -nt $build/build.ninja ]]; then
+    cmake -S "$top" -B "$build" --preset "$1" -DRDMOVE_BUILD_COORDINATOR=OFF >"$log" 2>&1 ||
+      { tail -n 20 "$log" >&2; stop_with "The build $1 cannot be configured (log: $log)."; }
+  fi
+  echo "Building the guest's unit tests, $1 (log: $log)" >&2
+  ninja -C "$build" rdmove_tests >"$log" 2>&1 ||
+    { grep -E 'error|FAILED' "$log" | head -n 20 >&2; stop_with "The build $1 failed (log: $log)."; }
+}
+
 set_up_image() { "$tests/guest/build-image" >&2 || stop_with "The guest image cannot be made."; }

@@ -38,6 +38,31 @@ TEST(GuestAnswers, malformed_results_are_errors) {
   EXPECT_EQ(queryAnswer("counters", empty).error().code, ErrorCode::kInternal);
 }
 
+TEST(GuestAnswers, a_port_guid_is_what_an_infiniband_device_is_known_by) {
+  const MacAddress mac = *MacAddress::parse("52:54:00:77:00:01");
+  const Guid guid = *Guid::parse("00:02:c9:03:00:0a:1b:2c");
+  const auto targets =
+      targetsOf({{DeviceAlias("ua-rdma0"), mac, true}, {DeviceAlias("ua-ib0"), mac, false, guid, true}});
+  ASSERT_TRUE(targets);
+  EXPECT_EQ(to_text(targets->at(0).identity), "52:54:00:77:00:01");
+  EXPECT_FALSE(targets->at(0).may_have_new_gids);
+  EXPECT_EQ(to_text(targets->at(1).identity), "00:02:c9:03:00:0a:1b:2c");
+  EXPECT_TRUE(targets->at(1).may_have_new_gids);
+}
+
+TEST(GuestAnswers, how_the_subnet_manager_knew_a_port_comes_with_the_restored_device) {
+  const auto outcome = restoreOutcome(protocol::Payload(nlohmann::json::parse(R"({"took_ms":1,"devices":[
+    {"alias":"ua-ib0","guid":"00:02:c9:03:00:0a:1b:2c","netdev":"ib0","rdma":"mlx5_0","gids":[],"addresses":[],
+     "port_before":{"lid":27,"pkeys":[65535,0,32769],"gids":["fe80:0000:0000:0000:0002:c903:000a:1b2c"]},
+     "port":{"lid":0,"pkeys":[],"gids":[]}},
+    {"alias":"ua-rdma0","mac":"52:54:00:77:00:01","netdev":"eth1","rdma":"rxe0","gids":[],"addresses":[]}]})")));
+  ASSERT_TRUE(outcome) << outcome.error().sentence();
+  EXPECT_EQ(outcome->devices[0].port_before,
+            (SubnetPort{27, {0xffff, 0, 0x8001}, {"fe80:0000:0000:0000:0002:c903:000a:1b2c"}}));
+  EXPECT_EQ(outcome->devices[0].port, SubnetPort{});
+  EXPECT_EQ(outcome->devices[1].port, std::nullopt);
+}
+
 TEST(GuestAnswers, an_agent_that_does_not_know_the_request_is_said_to_be_too_old_in_one_sentence) {
   for (const auto& error :
        {queryAnswer("apps", refusal(-32601)).error(), applicationsAnswer(refusal(-32601)).error()}) {

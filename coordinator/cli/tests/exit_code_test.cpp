@@ -14,7 +14,6 @@ TEST(ExitCodes, follow_the_outcome) {
   EXPECT_EQ(exitCodeForOutcome("Refused"), ExitCode::kRefused);
   EXPECT_EQ(exitCodeForOutcome("RolledBack"), ExitCode::kRolledBack);
   EXPECT_EQ(exitCodeForOutcome("Withdrawn"), ExitCode::kRolledBack);
-  EXPECT_EQ(exitCodeForOutcome("Expired"), ExitCode::kRolledBack);
   EXPECT_EQ(exitCodeForOutcome("Degraded"), ExitCode::kDegraded);
   for (const char* open : {"Running", "", "SomethingNew"})
     EXPECT_EQ(exitCodeForOutcome(open), ExitCode::kLostContact);

@@ -98,7 +98,7 @@ TEST_F(JournalTest, an_end_is_told_once_and_frees_the_leases) {
   EXPECT_OK(journal->lease({leaseOf("m1", "br0#0")}));
   EXPECT_OK(journal->finish(kM1, Role::kArrival, Outcome::kCompleted, ""));
   EXPECT_OK(journal->finish(kM1, Role::kArrival, Outcome::kCompleted, ""));
-  EXPECT_CODE(journal->finish(kM1, Role::kArrival, Outcome::kExpired, ""), ErrorCode::kConflict);
+  EXPECT_CODE(journal->finish(kM1, Role::kArrival, Outcome::kWithdrawn, ""), ErrorCode::kConflict);
   EXPECT_CODE(journal->finish(kM1, Role::kArrival, Outcome::kRunning, ""), ErrorCode::kBadInput);
   EXPECT_CODE(journal->enter(kM1, Role::kArrival, "Plugging"), ErrorCode::kConflict);
   EXPECT_OK(journal->mark(kM1, Role::kArrival, "Verify", StepMark::kNote, "late word"));

@@ -49,6 +49,7 @@ slots = 8
 kind = "sriov"
 pfs = ["ens1f0", "0000:3b:00.1"]
 soft_roce = true
+subnet = "mlx5_0/2"
 [partners.hostb]
 address = "hostb:7470"
 san = "hostb.lab"
@@ -87,6 +88,8 @@ TEST(Config, every_key_arrives) {
   EXPECT_EQ(config.pools.at(PoolName("vfs")).pfs.size(), 2U);
   EXPECT_TRUE(config.pools.at(PoolName("vfs")).soft_roce);
   EXPECT_FALSE(config.pools.at(PoolName("fabric")).soft_roce);
+  EXPECT_EQ(config.pools.at(PoolName("vfs")).subnet_adapter, "mlx5_0");
+  EXPECT_EQ(config.pools.at(PoolName("vfs")).subnet_port, 2);
   const PartnerConfig& partner = config.partners.at(HostName("hostb"));
   EXPECT_EQ(partner.address, "hostb:7470");
   EXPECT_EQ(partner.san, "hostb.lab");
@@ -153,7 +156,7 @@ TEST(Config, the_page_names_every_key) {
         "client_cert", "client_key", "agent_ms",      "prepare_ms",   "unplug_ms",     "attach_budget_ms",
         "restore_ms",  "partner_ms", "lease_hold_ms", "kind",         "bridge",        "slots",
         "pfs",         "address",    "san",           "libvirt_uri",  "migration_uri", "stream_tls",
-        "pools",       "soft_roce"}) {
+        "pools",       "soft_roce",  "subnet"}) {
     EXPECT_THAT(page, HasSubstr("`" + std::string(key) + "`"));
   }
 }

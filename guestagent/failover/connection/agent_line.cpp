@@ -18,7 +18,8 @@ namespace words = protocol::application;
 namespace {
 constexpr Milliseconds retry_after{
     1'000};  // at most so long after an agent's start a process is not known to it
-}
+const protocol::RequestId registration{std::int64_t{1}};
+}  // namespace
 
 AgentLine::AgentLine(std::string path, std::string name, Poller& poller, TimerQueue& timers,
                      const Clock& clock, AgentListener& listener)
@@ -53,7 +54,7 @@ bool AgentLine::connect() {
   }
   splitter_.reset();
   watch_ = poller_.add(fd_, [this] { read(); });
-  send(protocol::request(std::int64_t{1}, words::Register{protocol::protocol_version, name_}));
+  send(protocol::request(registration, words::Register{protocol::protocol_version, name_}));
   return fd_ >= 0;
 }
 
@@ -90,8 +91,15 @@ void AgentLine::take(std::string_view line) {
     asked_.reset();
     return listener_.device_is_back();
   }
-  if (std::holds_alternative<protocol::Response>(*envelope) && !std::exchange(registered_, true))
-    listener_.agent_found();
+  if (const auto* response = std::get_if<protocol::Response>(&*envelope)) take_answer(*response);
+}
+
+void AgentLine::take_answer(const protocol::Response& response) {
+  if (registered_ || response.id != registration) return;
+  const auto message = words::Accepted::from_payload(response.result);
+  if (!message || !message->accepted) return;
+  registered_ = true;
+  listener_.agent_found();
 }
 
 void AgentLine::released() {

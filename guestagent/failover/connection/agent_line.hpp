@@ -41,6 +41,7 @@ class AgentLine {
   bool connect();
   void read();
   void take(std::string_view line);
+  void take_answer(const protocol::Response& response);
   void send(const protocol::Envelope& envelope);
   void lose();
 

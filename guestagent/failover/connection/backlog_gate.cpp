@@ -43,17 +43,25 @@ BacklogGate::Ticket::~Ticket() {
   }
 }
 
+std::shared_ptr<BacklogGate::Lane> BacklogGate::lane_of(const std::string& peer) {
+  if (const auto known = lanes_.find(peer); known != lanes_.end()) return known->second;
+  if (lanes_.size() >= forget_at_) {
+    std::erase_if(
+        lanes_, [](const auto& entry) { return entry.second->inside == 0 && entry.second->waiting.empty(); });
+    forget_at_ = lanes_.size() + most_idle_peers;
+  }
+  return lanes_[peer] = std::make_shared<Lane>();
+}
+
 std::unique_ptr<BacklogGate::Ticket> BacklogGate::enter(const std::string& peer, Go go) {
-  auto& lane = lanes_[peer];
-  if (!lane) lane = std::make_shared<Lane>();
+  const auto lane = lane_of(peer);
   auto ticket = std::make_unique<Ticket>(lane, std::move(go));
   lane->admit();
   return ticket;
 }
 
 void BacklogGate::learn(const std::string& peer, std::uint16_t backlog) {
-  auto& lane = lanes_[peer];
-  if (!lane) lane = std::make_shared<Lane>();
+  const auto lane = lane_of(peer);
   lane->limit = std::max<std::size_t>(1, backlog);
   lane->admit();
 }

@@ -27,9 +27,16 @@ class BacklogGate {
   void learn(const std::string& peer, std::uint16_t backlog);
   [[nodiscard]] std::size_t in_flight(const std::string& peer) const;
 
+  /// A process that is started anew is called at another port, so each would be one more. When there are too
+  /// many, those that nobody calls are forgotten, with what they told.
+  static constexpr std::size_t most_idle_peers = 4096;
+  [[nodiscard]] std::size_t known_peers() const { return lanes_.size(); }
+
  private:
   struct Lane;
+  std::shared_ptr<Lane> lane_of(const std::string& peer);
   std::map<std::string, std::shared_ptr<Lane>> lanes_;
+  std::size_t forget_at_ = most_idle_peers;
 };
 
 class BacklogGate::Ticket {

@@ -140,6 +140,9 @@ void Hub::requested(CmEvent& event) {
   devices_.came(event.incoming->device(), event.incoming->number());
   const auto hello = decode_hello(event.private_data);
   if (!hello) return refuse(std::move(event.incoming), RefusalCode::Incompatible);
+  // Here, before an application is asked: it would wait for a call that never counts.
+  if (hello->epoch == 0 || hello->epoch > largest_epoch)
+    return refuse(std::move(event.incoming), RefusalCode::StaleEpoch);
   const auto [first, last] = connections_.equal_range(hello->connection);
   bool is_known = false;  // a connector of this loop may be the very caller
   for (auto place = first; place != last; ++place) {

@@ -80,6 +80,8 @@ void ListenerCore::first_call(conn::CmEvent& event, const conn::Hello& hello) {
   const auto self = shared_from_this();
   auto& hub = *hub_;
   if (hub.is_held()) return hub.refuse(std::move(event.incoming), conn::RefusalCode::Busy);
+  // Nobody's: the first is 1. The application would wait for a call that goes on.
+  if (hello.epoch == 0) return hub.refuse(std::move(event.incoming), conn::RefusalCode::StaleEpoch);
   ConnectionRequest::Answer answer{hub, event.incoming->peer(), event.incoming->local(), hello, nullptr};
   ConnectionRequest request(answer);
   handler_.requested(request);

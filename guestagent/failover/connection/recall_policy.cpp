@@ -94,7 +94,7 @@ void RecallPolicy::progressed(Time now) {
 
 void RecallPolicy::attempt_failed(Time now, Failure failure) {
   no_way_ = failure == Failure::NoWay;
-  if (failure != Failure::StaleConnection) stale_ = 0;
+  if (failure != Failure::StaleConnection && failure != Failure::StaleEpoch) stale_ = 0;
   if (failure == Failure::NoListener) {
     if (!no_listener_since_) no_listener_since_ = now;
     if (now - *no_listener_since_ >= patience())
@@ -105,8 +105,7 @@ void RecallPolicy::attempt_failed(Time now, Failure failure) {
   switch (failure) {
     case Failure::Collision:  // their call counts; ours only if it does not come
       return wait_until(now + connector_silence);
-    case Failure::StaleEpoch:
-      return wait_until(now);
+    case Failure::StaleEpoch:  // of a peer that always says so, too
     case Failure::StaleConnection:
       return wait_until(++stale_ <= stale_at_once ? now : now + jitter());
     default:

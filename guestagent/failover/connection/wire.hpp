@@ -15,6 +15,8 @@ inline constexpr std::uint8_t protocol_version = 1;
 inline constexpr std::size_t hello_bytes = 40;
 inline constexpr std::size_t application_bytes = 16;
 inline constexpr std::size_t refusal_bytes = 16;
+/// Of a caller. It takes years to get there by calling, and who is called needs some above it.
+inline constexpr std::uint32_t largest_epoch = 0x7fffffff;
 
 enum class CallKind : std::uint8_t { First = 1, Recall = 2 };
 

@@ -103,6 +103,22 @@ TEST_F(Line, registers_with_name_and_version) {
   EXPECT_TRUE(line_.is_registered());
 }
 
+TEST_F(Line, only_the_agents_word_registers) {
+  agent_.start();
+  line_.start();
+  agent_.accept();
+  for (const char* answer :
+       {R"({"jsonrpc":"2.0","id":2,"result":{"accepted":true}})",
+        R"({"jsonrpc":"2.0","id":"1","result":{"accepted":true}})",
+        R"({"jsonrpc":"2.0","id":1,"result":{"accepted":false}})", R"({"jsonrpc":"2.0","id":1,"result":[]})",
+        R"({"jsonrpc":"2.0","id":1,"error":{"code":-32014,"message":"no"}})"}) {
+    say(answer);
+    EXPECT_FALSE(line_.is_registered()) << answer;
+  }
+  say(R"({"jsonrpc":"2.0","id":1,"result":{"accepted":true}})");
+  EXPECT_TRUE(line_.is_registered());
+}
+
 TEST_F(Line, answers_a_quiesce_once_and_only_when_released) {
   register_now();
   say(R"({"jsonrpc":"2.0","id":7,"method":"quiesce","params":{"migration":"m-1","deadline_ms":2000}})");

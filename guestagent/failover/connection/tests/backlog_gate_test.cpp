@@ -55,5 +55,17 @@ TEST(BacklogGate, a_call_may_end_inside_of_its_admission) {
   EXPECT_TRUE(third_inside);
 }
 
+TEST(BacklogGate, forgets_peers_that_nobody_calls) {
+  BacklogGate gate;
+  gate.learn("a", 1);
+  const auto inside = gate.enter("a", [] {});
+  bool second_inside = false;
+  const auto waiting = gate.enter("a", [&] { second_inside = true; });
+  for (int n = 0; n < 20'000; ++n) gate.learn("peer " + std::to_string(n), 8);
+  EXPECT_LE(gate.known_peers(), BacklogGate::most_idle_peers + 1);
+  EXPECT_EQ(gate.in_flight("a"), 1U) << "it is called";
+  EXPECT_FALSE(second_inside);
+}
+
 }  // namespace
 }  // namespace rdmove::failover::conn

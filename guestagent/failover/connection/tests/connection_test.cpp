@@ -271,6 +271,12 @@ TEST_F(TwoMachines, strangers_are_turned_away_each_with_its_word) {
   other_version[4] = std::byte{9};
   EXPECT_EQ(call(other_version), RefusalCode::Incompatible);
   EXPECT_EQ(call({std::byte{'x'}}), RefusalCode::Incompatible);
+  hello.kind = CallKind::First;
+  for (const std::uint32_t epoch : {0U, largest_epoch + 1}) {
+    hello.epoch = epoch;
+    EXPECT_EQ(call(encode(hello)), RefusalCode::StaleEpoch);
+  }
+  EXPECT_EQ(b->owners.size(), 1U) << "the application would have a connection that nobody makes";
   EXPECT_EQ(caller->connection->state(), ConnectionState::Up) << "none of them disturbs who is connected";
   expect_order();
 }

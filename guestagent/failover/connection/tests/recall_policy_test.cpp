@@ -127,19 +127,21 @@ TEST_F(Policy, an_attempt_has_one_to_two_seconds_and_more_in_a_crowd) {
   EXPECT_GE(wait_for(policy, Kind::Abandon).count(), 6000);
 }
 
-TEST_F(Policy, a_stale_connection_is_called_again_at_once_but_not_for_ever) {
-  auto policy = connected(Role::Connector);
-  policy.lost(now_, Loss::Moved);
-  for (int n = 0; n < 4; ++n) {
-    EXPECT_EQ(wait_for(policy, Kind::Call).count(), 0);
-    fail_call(policy, Failure::StaleConnection);
+TEST_F(Policy, what_is_stale_is_called_again_at_once_but_not_for_ever) {
+  for (const auto stale : {Failure::StaleConnection, Failure::StaleEpoch}) {
+    auto policy = connected(Role::Connector);
+    policy.lost(now_, Loss::Moved);
+    for (int n = 0; n < 4; ++n) {
+      EXPECT_EQ(wait_for(policy, Kind::Call).count(), 0);
+      fail_call(policy, stale);
+    }
+    milliseconds waited{0};
+    for (int n = 0; n < 10; ++n) {
+      waited += wait_for(policy, Kind::Call);
+      fail_call(policy, stale);
+    }
+    EXPECT_GT(waited.count(), 0);
   }
-  milliseconds waited{0};
-  for (int n = 0; n < 10; ++n) {
-    waited += wait_for(policy, Kind::Call);
-    fail_call(policy, Failure::StaleConnection);
-  }
-  EXPECT_GT(waited.count(), 0);
 }
 
 TEST_F(Policy, epochs_grow_above_all_that_was_seen) {
