@@ -59,6 +59,7 @@ ConnectionOptions ChannelCore::connection_options(const ChannelOptions& options,
   made.queues = {};
   made.queues.send_depth = session.send_depth;
   made.queues.receive_depth = session.receive_slots;
+  made.receives_come_first = true;  // the credits see to that
   return made;
 }
 

@@ -67,7 +67,6 @@ bool ConnectionCore::open_queue() {
     return false;
   }
   device_ = *device;
-  endpoint_->arm();
   for (RegionCore* region : regions_) {
     auto registered = region->register_on(*endpoint_);
     if (registered) continue;
@@ -117,7 +116,7 @@ void ConnectionCore::established() {
   policy_.connected(hub_->now(), epoch_);
   policy_timer_.cancel();
   if (!local_) local_ = endpoint_->local().with_port(0);
-  endpoint_->shorten_rnr_timer();
+  if (!options_.receives_come_first) endpoint_->shorten_rnr_timer();
   const bool again = state_ == ConnectionState::Down;
   state_ = ConnectionState::Up;
   if (again) {
@@ -129,7 +128,7 @@ void ConnectionCore::established() {
   keep_alive();
   const auto number = endpoint_->number();
   handler_->up(*handle_);
-  // Their event is used up: unless it is asked for again, there is never another.
+  // Their event is used up: for them there is never another.
   if (endpoint_ && endpoint_->number() == number && std::exchange(early_completions_, false))
     completion_event();
 }

@@ -78,7 +78,7 @@ void ConnectionCore::retire_endpoint() {
   stage_ = Stage::None;
   keepalive_timer_.cancel();
   keepalive_posted_ = early_completions_ = false;
-  sends_posted_ = 0;
+  sends_posted_ = receives_posted_ = 0;
   if (!endpoint_->queue_pair()) return hub_->retire(std::move(endpoint_));
   ++old_queues_;
   hub_->retire(std::move(endpoint_), [weak = weak_from_this(), generation = generation_] {

@@ -158,7 +158,8 @@ class ConnectionCore : public std::enable_shared_from_this<ConnectionCore>, publ
   std::optional<DownReason>
       loss_after_handing_;  ///< what is said inside completed() waits for the batch's end
   bool keepalive_posted_ = false;
-  std::uint32_t sends_posted_ = 0;
+  std::uint32_t sends_posted_ = 0;  ///< and not handed over
+  std::uint32_t receives_posted_ = 0;
   conn::Time last_completion_{};
   std::vector<RegionCore*> regions_;
 

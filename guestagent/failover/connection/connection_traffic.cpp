@@ -42,7 +42,12 @@ Result<void> ConnectionCore::post_receive(ibv_recv_wr& first) {
     return fail(ErrorCode::NotUp, "a receive, while there is no queue pair");
   const auto number = count(&first);
   if (!number) return tl::unexpected(number.error());
-  return endpoint_->post_receive(first);
+  // Each makes a completion, and completion queues are shared: more would take the room of others.
+  if (receives_posted_ + *number > options_.queues.receive_depth)
+    return fail(ErrorCode::WouldBlock, "the receive queue is full: wait for completions");
+  auto posted = endpoint_->post_receive(first);
+  if (posted) receives_posted_ += *number;
+  return posted;
 }
 
 void ConnectionCore::completion_event() {
@@ -51,7 +56,6 @@ void ConnectionCore::completion_event() {
     return;
   }
   const auto self = shared_from_this();
-  endpoint_->arm();  // before looking: what completes from now on makes a new event
   hand_over(Handing::All);
 }
 
@@ -77,7 +81,8 @@ void ConnectionCore::hand_over(Handing handing) {
         keepalive_posted_ = false;
         continue;
       }
-      if ((done.opcode & IBV_WC_RECV) == 0 && sends_posted_ > 0) --sends_posted_;
+      auto& posted = (done.opcode & IBV_WC_RECV) == 0 ? sends_posted_ : receives_posted_;
+      if (posted > 0) --posted;
       any = true;
       handler_->completed(*handle_, done);
       if (!is_same()) return void(handing_over_ = false);

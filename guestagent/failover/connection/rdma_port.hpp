@@ -37,7 +37,7 @@ struct CallWords {
   std::uint8_t remote_reads = 4;
 };
 
-/// One id of RDMA CM and, once there is one, its queue pair with CQ and memory regions.
+/// One id of RDMA CM and, once there is one, its queue pair with its memory regions.
 /// Destroying it takes all of that down, in the order that ends, and may block for 50 s: the reaper does it.
 class Endpoint {
  public:
@@ -64,7 +64,7 @@ class Endpoint {
   virtual void deregister(ibv_mr* region) = 0;
   /// RDMA CM's default has a sender wait 655 ms when the receiver is not ready. Devices that refuse keep it.
   virtual void shorten_rnr_timer() = 0;
-  virtual void arm() = 0;  ///< the next completion makes an event
+  /// Its own completions, in their order.
   virtual int poll(std::span<ibv_wc> completions) = 0;
   virtual Result<void> post_send(ibv_send_wr& first) = 0;
   virtual Result<void> post_receive(ibv_recv_wr& first) = 0;
@@ -76,14 +76,17 @@ struct AsyncEvent {
   EndpointNumber endpoint = EndpointNumber::none;  ///< of QueueFatal
 };
 
-/// What the connections of a loop share on a device: protection domain and completion channel. Events are
-/// acknowledged when they are taken. Destroyed by the reaper, after the last endpoint that uses it.
+/// What the connections of a loop share on a device: protection domain, completion queues and their channel.
+/// Events are acknowledged when they are taken. Destroyed by the reaper, after the last endpoint that uses
+/// it.
 class Device {
  public:
   virtual ~Device() = default;
   [[nodiscard]] virtual int completion_fd() const = 0;
   [[nodiscard]] virtual int async_fd() const = 0;
   [[nodiscard]] virtual ibv_pd* protection_domain() const = 0;
+  /// One for which completions have come that it was not named for yet. None: the end of a round; if more
+  /// has come, completion_fd() is readable.
   virtual std::optional<EndpointNumber> take_completion_event() = 0;
   virtual std::optional<AsyncEvent> take_async_event() = 0;
 };

@@ -2,10 +2,14 @@
 
 #include <fcntl.h>
 
+#include <algorithm>
+
 #include "guestagent/failover/connection/cm/call_error.hpp"
 
 namespace rdmove::failover::conn {
 namespace {
+
+constexpr unsigned events_at_once = 16;
 
 void set_non_blocking(int file) {
   fcntl(file, F_SETFL, fcntl(file, F_GETFL) | O_NONBLOCK);
@@ -23,26 +27,48 @@ Result<std::shared_ptr<Device>> CmDevice::open(ibv_context* context) {
   if (!(device->channel_ = ibv_create_comp_channel(context)))
     return call_failed("ibv_create_comp_channel", errno);
   if (!(device->domain_ = ibv_alloc_pd(context))) return call_failed("ibv_alloc_pd", errno);
+  ibv_device_attr limits{};
+  ibv_query_device(context, &limits);  // unknown: a queue for each
+  device->completions_ = std::make_unique<CompletionPool>(
+      CompletionPool::Maker{[context, channel = device->channel_](std::uint32_t depth, void* owner) {
+                              return ibv_create_cq(context, static_cast<int>(depth), owner, channel, 0);
+                            },
+                            [](ibv_cq* queue) { ibv_destroy_cq(queue); }},
+      static_cast<std::uint32_t>(std::max(limits.max_cqe, 0)));
   set_non_blocking(device->channel_->fd);
   set_non_blocking(context->async_fd);
   return device;
 }
 
 CmDevice::~CmDevice() {
+  completions_.reset();
   if (channel_) ibv_destroy_comp_channel(channel_);
   if (domain_) ibv_dealloc_pd(domain_);
 }
 
-// Acknowledged at once: ibv_destroy_cq waits for ever for an event that is not.
+// Acknowledged at once: ibv_destroy_cq waits for ever for an event that is not. Each asks for the next, so
+// that under load there is always one: after a few, those that have been named have their turn.
 std::optional<EndpointNumber> CmDevice::take_completion_event() {
-  ibv_cq* queue = nullptr;
-  void* context = nullptr;
-  if (ibv_get_cq_event(channel_, &queue, &context) != 0) return std::nullopt;
-  ibv_ack_cq_events(queue, 1);
-  return number_in(context);
+  for (;;) {
+    const auto ready = completions_->next_ready();
+    if (ready != EndpointNumber::none) return ready;
+    ibv_cq* queue = nullptr;
+    void* context = nullptr;
+    if (events_taken_ == events_at_once || ibv_get_cq_event(channel_, &queue, &context) != 0) break;
+    ++events_taken_;
+    ibv_ack_cq_events(queue, 1);
+    completions_->take_event(context);
+  }
+  events_taken_ = 0;
+  return std::nullopt;
 }
 
 std::optional<AsyncEvent> CmDevice::take_async_event() {
+  if (!failed_.empty()) {
+    const auto endpoint = failed_.front();
+    failed_.pop_front();
+    return AsyncEvent{AsyncKind::QueueFatal, endpoint};
+  }
   ibv_async_event raw{};
   if (ibv_get_async_event(context_, &raw) != 0) return std::nullopt;
   AsyncEvent event;
@@ -56,7 +82,7 @@ std::optional<AsyncEvent> CmDevice::take_async_event() {
       event = {AsyncKind::QueueFatal, number_in(raw.element.qp->qp_context)};
       break;
     case IBV_EVENT_CQ_ERR:
-      event = {AsyncKind::QueueFatal, number_in(raw.element.cq->cq_context)};
+      for (const auto endpoint : completions_->owners_on(raw.element.cq)) failed_.push_back(endpoint);
       break;
     default:
       break;

@@ -1,6 +1,9 @@
 // Device over an ibv_context that librdmacm has opened, and that only librdmacm closes.
 #pragma once
 
+#include <deque>
+
+#include "guestagent/failover/connection/cm/completion_pool.hpp"
 #include "guestagent/failover/connection/rdma_port.hpp"
 
 namespace rdmove::failover::conn {
@@ -15,7 +18,7 @@ class CmDevice : public Device {
   [[nodiscard]] int completion_fd() const override { return channel_->fd; }
   [[nodiscard]] int async_fd() const override { return context_->async_fd; }
   [[nodiscard]] ibv_pd* protection_domain() const override { return domain_; }
-  [[nodiscard]] ibv_comp_channel* channel() const { return channel_; }
+  [[nodiscard]] CompletionPool& completions() { return *completions_; }
   std::optional<EndpointNumber> take_completion_event() override;
   std::optional<AsyncEvent> take_async_event() override;
 
@@ -24,6 +27,9 @@ class CmDevice : public Device {
   ibv_context* context_;
   ibv_comp_channel* channel_ = nullptr;
   ibv_pd* domain_ = nullptr;
+  std::unique_ptr<CompletionPool> completions_;
+  unsigned events_taken_ = 0;          // in this round
+  std::deque<EndpointNumber> failed_;  // by an error of their completion queue, and not told yet
 };
 
 }  // namespace rdmove::failover::conn

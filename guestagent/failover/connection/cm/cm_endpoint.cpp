@@ -41,7 +41,8 @@ CmEndpoint::CmEndpoint(rdma_cm_id* id) : id_(id) {
 CmEndpoint::~CmEndpoint() {
   if (id_->qp) rdma_destroy_qp(id_);
   for (ibv_mr* region : regions_) ibv_dereg_mr(region);
-  if (completions_) ibv_destroy_cq(completions_);
+  if (seat_) device_->completions().leave(std::move(seat_));
+  device_.reset();  // the context stays until the id is gone
   rdma_destroy_id(id_);
 }
 
@@ -107,18 +108,20 @@ void CmEndpoint::disconnect() {
 
 Result<void> CmEndpoint::make_queue(const std::shared_ptr<Device>& device, const QueueShape& shape) {
   device_ = std::static_pointer_cast<CmDevice>(device);
-  void* const number = id_->context;
   const auto depth = shape.send_depth + shape.receive_depth + 1;
-  completions_ = ibv_create_cq(id_->verbs, static_cast<int>(depth), number, device_->channel(), 0);
-  if (!completions_) return call_failed("ibv_create_cq", errno);
+  auto seat = device_->completions().reserve(number(), depth);
+  if (!seat) return tl::unexpected(seat.error());
+  seat_ = std::move(*seat);
   ibv_qp_init_attr attributes{};
-  attributes.qp_context = number;
-  attributes.send_cq = attributes.recv_cq = completions_;
+  attributes.qp_context = id_->context;
+  attributes.send_cq = attributes.recv_cq = seat_->queue();
   attributes.cap = {shape.send_depth + 1, shape.receive_depth, std::max(shape.max_send_sge, 1U),
                     std::max(shape.max_receive_sge, 1U), shape.max_inline};
   attributes.qp_type = IBV_QPT_RC;
   attributes.sq_sig_all = 1;
-  return outcome("rdma_create_qp", rdma_create_qp(id_, device_->protection_domain(), &attributes));
+  auto made = outcome("rdma_create_qp", rdma_create_qp(id_, device_->protection_domain(), &attributes));
+  if (made) device_->completions().enrol(seat_, id_->qp->qp_num);
+  return made;
 }
 
 Result<ibv_mr*> CmEndpoint::register_memory(void* address, std::size_t length, int access) {
@@ -142,12 +145,8 @@ void CmEndpoint::shorten_rnr_timer() {
   ibv_modify_qp(id_->qp, &attributes, IBV_QP_MIN_RNR_TIMER);
 }
 
-void CmEndpoint::arm() {
-  ibv_req_notify_cq(completions_, 0);
-}
-
 int CmEndpoint::poll(std::span<ibv_wc> completions) {
-  return ibv_poll_cq(completions_, static_cast<int>(completions.size()), completions.data());
+  return device_->completions().poll(*seat_, completions);
 }
 
 Result<void> CmEndpoint::post_send(ibv_send_wr& first) {

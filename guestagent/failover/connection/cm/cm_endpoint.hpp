@@ -1,4 +1,4 @@
-// Endpoint over an rdma_cm_id. Its number is the id's, the QP's and the CQ's context.
+// Endpoint over an rdma_cm_id. Its number is the id's and the QP's context.
 #pragma once
 
 #include <rdma/rdma_cma.h>
@@ -36,7 +36,6 @@ class CmEndpoint : public Endpoint {
   Result<ibv_mr*> register_memory(void* address, std::size_t length, int access) override;
   void deregister(ibv_mr* region) override;
   void shorten_rnr_timer() override;
-  void arm() override;
   int poll(std::span<ibv_wc> completions) override;
   Result<void> post_send(ibv_send_wr& first) override;
   Result<void> post_receive(ibv_recv_wr& first) override;
@@ -46,7 +45,7 @@ class CmEndpoint : public Endpoint {
 
   rdma_cm_id* id_;
   std::shared_ptr<CmDevice> device_;
-  ibv_cq* completions_ = nullptr;
+  std::shared_ptr<CompletionPool::Seat> seat_;
   std::vector<ibv_mr*> regions_;
 };
 

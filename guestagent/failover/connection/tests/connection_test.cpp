@@ -293,6 +293,38 @@ TEST_F(TwoMachines, many_come_back_at_once) {
   expect_order();
 }
 
+TEST_F(TwoMachines, receives_beyond_the_depth_are_refused_until_there_are_completions) {
+  ConnectionOptions options;
+  options.queues.receive_depth = 9;  // of which the owner has posted 8
+  bring_up(options);
+  ibv_recv_wr request{};
+  request.wr_id = 200;
+  EXPECT_TRUE(caller->connection->post_receive(request));
+  const auto refused = caller->connection->post_receive(request);
+  ASSERT_FALSE(refused);
+  EXPECT_EQ(refused.error().code, ErrorCode::WouldBlock);
+  EXPECT_TRUE(callee->send());
+  run(milliseconds(50));  // the owner has posted one again, for the one that has completed
+  EXPECT_FALSE(caller->connection->post_receive(request));
+  expect_order();
+}
+
+TEST_F(TwoMachines, the_time_of_a_sender_that_meets_no_receive_is_shortened_unless_it_meets_one_always) {
+  const auto is_shortened = [&] {
+    bool any = false;
+    for (const auto& [number, endpoint] : fabric.endpoints)
+      any = any || (&endpoint->port == &a->port && endpoint->has_short_rnr_timer);
+    return any;
+  };
+  ConnectionOptions options;
+  options.receives_come_first = true;
+  bring_up(options);
+  EXPECT_FALSE(is_shortened());
+  a->connect("10.0.0.2", 7000);
+  run(milliseconds(200));
+  EXPECT_TRUE(is_shortened());
+}
+
 TEST_F(TwoMachines, both_ends_may_be_on_one_loop) {
   auto& near = b->connect("10.0.0.2", 7000);
   run(milliseconds(200));

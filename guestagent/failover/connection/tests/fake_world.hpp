@@ -6,6 +6,7 @@
 #include <sys/eventfd.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <deque>
 #include <functional>
 #include <map>
@@ -69,7 +70,11 @@ class FakeDevice : public Device {
     return take(completions_, completion_file_);
   }
   std::optional<AsyncEvent> take_async_event() override { return take(async_events_, async_file_); }
-  void complete(EndpointNumber number) { add(completions_, completion_file_, number); }
+  /// As the queues that are shared: named once, until it is taken.
+  void complete(EndpointNumber number) {
+    if (std::find(completions_.begin(), completions_.end(), number) == completions_.end())
+      add(completions_, completion_file_, number);
+  }
   void raise(const AsyncEvent& event) { add(async_events_, async_file_, event); }
   std::set<EndpointNumber> users;  ///< with a queue pair
 
@@ -174,8 +179,7 @@ class FakeEndpoint : public Endpoint {
   [[nodiscard]] ibv_qp* queue_pair() const override { return queue_ ? &queue_->qp : nullptr; }
   Result<ibv_mr*> register_memory(void*, std::size_t, int) override;
   void deregister(ibv_mr*) override {}
-  void shorten_rnr_timer() override {}
-  void arm() override { armed_ = true; }
+  void shorten_rnr_timer() override { has_short_rnr_timer = true; }
   int poll(std::span<ibv_wc> completions) override;
   Result<void> post_send(ibv_send_wr& first) override;
   Result<void> post_receive(ibv_recv_wr& first) override;
@@ -189,6 +193,7 @@ class FakeEndpoint : public Endpoint {
   bool listening = false;
   bool connected = false;
   bool broken = false;  ///< the queue pair is in ERR
+  bool has_short_rnr_timer = false;
 
  private:
   friend class FakePort;
@@ -203,7 +208,6 @@ class FakeEndpoint : public Endpoint {
   SocketAddress local_;
   SocketAddress peer_;
   std::unique_ptr<Queue> queue_;
-  bool armed_ = false;
   std::deque<std::unique_ptr<ibv_mr>> regions_;
 };
 

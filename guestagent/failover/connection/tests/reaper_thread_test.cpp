@@ -59,7 +59,6 @@ class EndOnly : public Endpoint {
   Result<ibv_mr*> register_memory(void*, std::size_t, int) override { return nullptr; }
   void deregister(ibv_mr*) override {}
   void shorten_rnr_timer() override {}
-  void arm() override {}
   int poll(std::span<ibv_wc>) override { return 0; }
   Result<void> post_send(ibv_send_wr&) override { return {}; }
   Result<void> post_receive(ibv_recv_wr&) override { return {}; }
