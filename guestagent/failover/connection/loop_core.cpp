@@ -119,18 +119,17 @@ void LoopCore::call(const std::function<void()>& work) {
   done.get_future().wait();
 }
 
-// One system call for a pass of the loop, not one for each timer.
+// One system call for a pass of the loop at most, not one for each timer. An alarm that is too early stays:
+// when it rings, the next one is set.
 void LoopCore::set_alarm() {
   if (dispatching_ || alarm_ < 0) return;
   const auto next = timers_.next();
-  if (next == alarm_at_) return;
+  if (!next || (alarm_at_ && *alarm_at_ <= *next)) return;
   alarm_at_ = next;
   itimerspec setting{};
-  if (next) {
-    const auto since = std::max(next->time_since_epoch(), conn::Time::duration(1));  // 0 would be "never"
-    setting.it_value.tv_sec = std::chrono::duration_cast<std::chrono::seconds>(since).count();
-    setting.it_value.tv_nsec = (since % std::chrono::seconds(1)).count();
-  }
+  const auto since = std::max(next->time_since_epoch(), conn::Time::duration(1));  // 0 would be "never"
+  setting.it_value.tv_sec = std::chrono::duration_cast<std::chrono::seconds>(since).count();
+  setting.it_value.tv_nsec = (since % std::chrono::seconds(1)).count();
   timerfd_settime(alarm_, TFD_TIMER_ABSTIME, &setting, nullptr);
 }
 
