@@ -48,6 +48,8 @@ void ConnectionCore::drive() {
   const auto self = shared_from_this();
   while (state_ != ConnectionState::Gone) {
     using Kind = conn::RecallPolicy::Step::Kind;
+    if (policy_.is_listening())
+      if (const auto last = hub_->last_recall_of(peer_.incarnation)) policy_.peer_is_calling(*last);
     const auto step = policy_.due(hub_->now());
     switch (step.kind) {
       case Kind::Call:

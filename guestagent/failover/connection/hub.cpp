@@ -9,6 +9,12 @@
 #include "guestagent/failover/connection/listener_core.hpp"
 
 namespace rdmove::failover::conn {
+namespace {
+
+constexpr std::size_t most_recalls = 64;  // processes that are remembered to have called
+constexpr std::chrono::seconds recall_is_old{10};
+
+}  // namespace
 
 Hub::Hub(const HubServices& services, std::uint16_t backlog)
     : services_(services),
@@ -146,7 +152,10 @@ void Hub::requested(CmEvent& event) {
   const auto [first, last] = connections_.equal_range(hello->connection);
   bool is_known = false;  // a connector of this loop may be the very caller
   for (auto place = first; place != last; ++place) {
-    if (place->second->is_called_by(*hello)) return place->second->called(event, *hello);
+    if (place->second->is_called_by(*hello)) {
+      if (hello->kind == CallKind::Recall) note_recall(hello->incarnation);
+      return place->second->called(event, *hello);
+    }
     is_known = is_known || hello->kind == CallKind::Recall || place->second->is_acceptor();
   }
   if (is_known) return refuse(std::move(event.incoming), RefusalCode::WrongToken);
@@ -155,6 +164,19 @@ void Hub::requested(CmEvent& event) {
     return taker->second->first_call(event, *hello);
   refuse(std::move(event.incoming),
          hello->kind == CallKind::First ? RefusalCode::Refused : RefusalCode::Unknown);
+}
+
+void Hub::note_recall(std::uint64_t incarnation) {
+  const auto now = services_.clock.now();
+  if (recalls_.size() >= most_recalls)
+    std::erase_if(recalls_, [now](const auto& recall) { return now - recall.second > recall_is_old; });
+  if (recalls_.size() < most_recalls) recalls_[incarnation] = now;
+}
+
+std::optional<Time> Hub::last_recall_of(std::uint64_t incarnation) const {
+  const auto recall = recalls_.find(incarnation);
+  if (recall == recalls_.end()) return std::nullopt;
+  return recall->second;
 }
 
 void Hub::device_left(DeviceNumber device) {

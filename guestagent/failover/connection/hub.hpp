@@ -3,6 +3,7 @@
 #pragma once
 
 #include <functional>
+#include <optional>
 #include <string>
 #include <unordered_map>
 #include <unordered_set>
@@ -90,6 +91,9 @@ class Hub : public EndpointOwner {
   void listen_for_first_calls(EndpointNumber listener, FirstCallTaker& taker);
   void stop_first_calls(EndpointNumber listener) { takers_.erase(listener); }
 
+  /// When the peer's process last called for one of its connections, if that was not long ago.
+  [[nodiscard]] std::optional<Time> last_recall_of(std::uint64_t incarnation) const;
+
   void take_events();                       ///< all that RDMA CM has
   void device_left(DeviceNumber device);    ///< DEVICE_REMOVAL of anybody there
   void device_failed(DeviceNumber device);  ///< IBV_EVENT_DEVICE_FATAL
@@ -105,6 +109,7 @@ class Hub : public EndpointOwner {
  private:
   void cm_event(CmEvent& event) override;  // of the recall listener
   void requested(CmEvent& event);
+  void note_recall(std::uint64_t incarnation);
   Result<void> open_recall_listener();
 
   HubServices services_;
@@ -113,6 +118,7 @@ class Hub : public EndpointOwner {
   std::unordered_map<EndpointNumber, EndpointOwner*> owners_;
   std::unordered_map<EndpointNumber, FirstCallTaker*> takers_;
   std::unordered_multimap<std::uint64_t, ConnectionCore*> connections_;  // both ends may be ours
+  std::unordered_map<std::uint64_t, Time> recalls_;                      // the last of each process, lately
   std::unordered_set<ListenerCore*> listeners_;
   BacklogGate gate_;
   DeviceTable devices_;

@@ -24,6 +24,18 @@ constexpr unsigned stale_at_once = 3;
 void RecallPolicy::wait_until(Time at) {
   phase_ = Phase::Waiting;
   next_call_ = at;
+  listening_ = false;
+}
+
+void RecallPolicy::listen_until(Time at) {
+  wait_until(at);
+  listening_ = true;
+}
+
+void RecallPolicy::peer_is_calling(Time last) {
+  if (!is_listening()) return;
+  next_call_ =
+      std::max(next_call_, last + (settings_.role == Role::Connector ? connector_silence : acceptor_silence));
 }
 
 Milliseconds RecallPolicy::jitter() {
@@ -46,7 +58,7 @@ void RecallPolicy::lost(Time now, Loss how) {
   no_way_ = false;
   moved_ = how == Loss::Moved;
   if (how == Loss::Stayed)
-    wait_until(now + (settings_.role == Role::Connector ? connector_silence : acceptor_silence));
+    listen_until(now + (settings_.role == Role::Connector ? connector_silence : acceptor_silence));
   else
     wait_until(now);
 }
@@ -54,7 +66,7 @@ void RecallPolicy::lost(Time now, Loss how) {
 void RecallPolicy::device_left(Time now) {
   if (phase_ == Phase::Resting) return;
   moved_ = true;
-  if (phase_ == Phase::Waiting) next_call_ = std::min(next_call_, now);
+  if (phase_ == Phase::Waiting) wait_until(std::min(next_call_, now));
 }
 
 void RecallPolicy::hold(Time now) {
@@ -67,12 +79,12 @@ void RecallPolicy::unhold(Time now) {
   held_since_.reset();
   refusals_ = 0;
   if (phase_ != Phase::Waiting) return;
-  if (ever_connected_ || settings_.role == Role::Connector) next_call_ = now;
+  if (ever_connected_ || settings_.role == Role::Connector) wait_until(now);
 }
 
 void RecallPolicy::way_appeared(Time now) {
   refusals_ = 0;
-  if (phase_ == Phase::Waiting && (no_way_ || moved_)) next_call_ = std::min(next_call_, now);
+  if (phase_ == Phase::Waiting && (no_way_ || moved_)) wait_until(std::min(next_call_, now));
 }
 
 std::uint32_t RecallPolicy::next_epoch() {

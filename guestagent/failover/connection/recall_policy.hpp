@@ -64,6 +64,10 @@ class RecallPolicy {
   void hold(Time now);         ///< our agent: no calls, and the clock of give_up_after stands still
   void unhold(Time now);
   void way_appeared(Time now);  ///< an address came, or a device
+  /// Waits for the peer's call, and calls itself only when none comes.
+  [[nodiscard]] bool is_listening() const { return phase_ == Phase::Waiting && listening_; }
+  /// At `last` the peer's process called for another of its connections: one by one, it comes to this one.
+  void peer_is_calling(Time last);
 
   std::uint32_t next_epoch();  ///< for the call that is about to be made
   void attempt_begun(Time now, std::size_t calls_in_flight);
@@ -88,6 +92,7 @@ class RecallPolicy {
  private:
   enum class Phase { Resting, Waiting, Queued, Calling, Answering };
   void wait_until(Time at);
+  void listen_until(Time at);
   [[nodiscard]] Milliseconds jitter();
   [[nodiscard]] Target target();
   [[nodiscard]] Milliseconds patience() const;
@@ -96,6 +101,7 @@ class RecallPolicy {
   Random& random_;
   Phase phase_ = Phase::Resting;
   bool ever_connected_ = false;
+  bool listening_ = false;  ///< while Waiting: for the peer's call
   bool moved_ = false;
   bool no_way_ = false;  ///< what the last attempt failed of
   bool call_sent_ = false;

@@ -293,6 +293,26 @@ TEST_F(TwoMachines, many_come_back_at_once) {
   expect_order();
 }
 
+// Those that it has not come to yet would otherwise cross its calls, and both sides would do all twice.
+TEST_F(TwoMachines, who_stayed_does_not_call_while_the_peer_comes_back_with_one_after_the_other) {
+  bring_up();
+  auto& late = a->connect("10.0.0.2", 7000);
+  run(milliseconds(200));
+  a->port.remove_device();
+  run(milliseconds(4500));  // b has noticed it for more than 3 s, and less than 4 s
+  ASSERT_EQ(callee->connection->state(), ConnectionState::Down);
+  fabric.lose_requests = 1;
+  a->port.add_device();
+  a->hub.way_appeared();
+  run(milliseconds(200));
+  ASSERT_NE(caller->ups, late.ups) << "one call was lost";
+  run(milliseconds(3000));
+  EXPECT_EQ(caller->ups, 2);
+  EXPECT_EQ(late.ups, 2);
+  EXPECT_EQ(b->port.calls, 0);
+  expect_order();
+}
+
 TEST_F(TwoMachines, receives_beyond_the_depth_are_refused_until_there_are_completions) {
   ConnectionOptions options;
   options.queues.receive_depth = 9;  // of which the owner has posted 8

@@ -146,6 +146,7 @@ class FakePort : public RdmaPort {
   DeviceNumber device = DeviceNumber::none;
   std::weak_ptr<FakeDevice> open_devices;
   int let_go_count = 0;
+  int calls = 0;  ///< connect requests that this machine has sent
   std::size_t live_devices = 0;
 
  private:

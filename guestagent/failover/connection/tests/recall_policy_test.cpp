@@ -68,6 +68,33 @@ TEST_F(Policy, who_stayed_waits_two_seconds_as_connector_and_four_as_acceptor) {
   EXPECT_EQ(wait_for(acceptor, Kind::Call).count(), 4000);
 }
 
+TEST_F(Policy, who_waits_waits_longer_while_the_peer_calls_for_its_other_connections) {
+  for (const auto role : {Role::Connector, Role::Acceptor}) {
+    const milliseconds silence(role == Role::Connector ? 2000 : 4000);
+    auto policy = connected(role);
+    policy.lost(now_, Loss::Stayed);
+    now_ += silence - milliseconds(1);
+    policy.peer_is_calling(now_);
+    policy.peer_is_calling(now_ - milliseconds(500));  // no news
+    EXPECT_EQ(wait_for(policy, Kind::Call), silence);
+  }
+}
+
+TEST_F(Policy, the_peers_calls_for_others_hold_up_nobody_who_has_to_call) {
+  auto moved = connected(Role::Acceptor);
+  moved.lost(now_, Loss::Stayed);
+  moved.device_left(now_);
+  EXPECT_FALSE(moved.is_listening());
+  moved.peer_is_calling(now_);
+  EXPECT_EQ(wait_for(moved, Kind::Call).count(), 0);
+  auto refused = connected(Role::Acceptor);
+  refused.lost(now_, Loss::Stayed);
+  wait_for(refused, Kind::Call);
+  fail_call(refused, Failure::StaleEpoch);
+  refused.peer_is_calling(now_);
+  EXPECT_EQ(wait_for(refused, Kind::Call).count(), 0);
+}
+
 TEST_F(Policy, a_removal_that_is_learnt_after_the_loss_ends_the_wait) {
   auto policy = connected(Role::Acceptor);
   policy.lost(now_, Loss::Stayed);
