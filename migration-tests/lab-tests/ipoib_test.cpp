@@ -50,16 +50,18 @@ class Ipoib : public Lab {
         << guest(vm, "cat /tmp/lab-ipoib.log").output;
   }
 
-  // It knows the client by the identifier of RFC 4390, as Linux writes it, and by nothing else.
+  // It knows the client by the identifier of RFC 4390, as Linux writes it, and by nothing else; being the
+  // only one (authoritative), it answers for a lease that it has never seen.
   static void startServer() {
     ASSERT_EQ(lab({"install", "peer", "dnsmasq"}).status, 0);
-    guest("peer",
-          "echo root:x:0:0:::/bin/sh >/etc/passwd; echo root:x:0: >/etc/group; rm -f /tmp/leases;"
-          "dnsmasq --user=root --group=root --no-daemon --conf-file=/dev/null --port=0 --interface=ib0 "
-          "--bind-interfaces"
-          " --dhcp-range=10.78.0.50,10.78.0.60,1h --dhcp-leasefile=/tmp/leases --log-dhcp"
-          " --dhcp-host=id:ff:00:00:00:00:00:02:00:00:02:c9:00:00:02:c9:03:00:77:00:01,10.78.0.5,1h"
-          " >/tmp/dnsmasq.log 2>&1 </dev/null &");
+    guest(
+        "peer",
+        "echo root:x:0:0:::/bin/sh >/etc/passwd; echo root:x:0: >/etc/group; rm -f /tmp/leases;"
+        "dnsmasq --user=root --group=root --no-daemon --conf-file=/dev/null --port=0 --interface=ib0 "
+        "--bind-interfaces"
+        " --dhcp-range=10.78.0.50,10.78.0.60,1h --dhcp-authoritative --dhcp-leasefile=/tmp/leases --log-dhcp"
+        " --dhcp-host=id:ff:00:00:00:00:00:02:00:00:02:c9:00:00:02:c9:03:00:77:00:01,10.78.0.5,1h"
+        " >/tmp/dnsmasq.log 2>&1 </dev/null &");
     ASSERT_TRUE(within(seconds(10), [] {
       return guest("peer", "grep -q 'exclusively to interface ib0' /tmp/dnsmasq.log").status == 0;
     })) << guest("peer", "cat /tmp/dnsmasq.log").output;

@@ -42,6 +42,8 @@ struct labib_pseudo {
 	u8 to[INFINIBAND_ALEN];
 };
 
+#define LABIB_HARD_LEN (sizeof(struct labib_encap) + sizeof(struct labib_pseudo)) /* as IPOIB_HARD_LEN */
+
 struct labib_vf {
 	u64 node_guid;
 	u64 port_guid;
@@ -83,7 +85,7 @@ static int labib_header(struct sk_buff *skb, struct net_device *dev, unsigned sh
 	encap->reserved = 0;
 	pseudo = skb_push(skb, sizeof(*pseudo));
 	memcpy(pseudo->to, to ? to : dev->broadcast, INFINIBAND_ALEN);
-	return sizeof(*encap);
+	return LABIB_HARD_LEN; /* packet sockets write their data behind as many bytes */
 }
 
 static const struct header_ops labib_header_ops = {
@@ -247,8 +249,8 @@ static void labib_setup(struct net_device *dev)
 {
 	dev->type = ARPHRD_INFINIBAND;
 	dev->addr_len = INFINIBAND_ALEN;
-	dev->hard_header_len = sizeof(struct labib_encap);
-	dev->needed_headroom = sizeof(struct labib_pseudo) + sizeof(struct labib_wire) + ETH_HLEN;
+	dev->hard_header_len = LABIB_HARD_LEN;
+	dev->needed_headroom = sizeof(struct labib_wire) + ETH_HLEN;
 	dev->flags = IFF_BROADCAST | IFF_MULTICAST;
 	dev->header_ops = &labib_header_ops;
 	dev->netdev_ops = &labib_ops;
