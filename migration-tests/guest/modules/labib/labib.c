@@ -20,11 +20,11 @@
 #include <net/rtnetlink.h>
 
 #define LABIB_ETHERTYPE 0x88b5 /* IEEE 802, local experimental 1 */
-#define LABIB_MAX_VFS 16
+#define LABIB_MAX_VFS 64
 
 static unsigned int num_vfs;
 module_param(num_vfs, uint, 0444);
-MODULE_PARM_DESC(num_vfs, "virtual functions of each device, at most 16");
+MODULE_PARM_DESC(num_vfs, "virtual functions of each device, at most 64");
 
 struct labib_encap { /* RFC 4391, section 6 */
 	__be16 proto;
