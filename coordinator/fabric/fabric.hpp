@@ -41,6 +41,9 @@ struct PfInfo {
   std::optional<int> numa_node;
   unsigned vfs = 0;
   unsigned most_vfs = 0;
+  std::string link{};               ///< operstate: "up", "down", "unknown"; empty without a network interface
+  std::optional<int> mtu{};         ///< bytes
+  std::optional<int> speed_mbit{};  ///< absent: the driver does not tell, or the link is down
 };
 
 struct VfInfo {

@@ -43,6 +43,8 @@ Result<void> PoolFabric::eachPf(
     if (pool.kind != PoolConfig::Kind::kSriov) continue;
     for (const std::string& named : pool.pfs) {
       const auto pf = readPf(*host_.files, named);
+      if (!pf && pf.error().code == ErrorCode::kNotFound)
+        continue;  // it takes nothing from the others: doctor names it
       if (!pf) return tl::unexpected<Error>(pf.error());
       with(name, named, *pf);
     }
@@ -105,6 +107,7 @@ const PoolConfig* PoolFabric::bridgePoolOf(const VfName& slot) const {
 Result<std::optional<VfPlace>> PoolFabric::findVf(const PoolConfig& pool, const std::string& pci) const {
   for (const std::string& pf_name : pool.pfs) {
     const auto pf = readPf(*host_.files, pf_name);
+    if (!pf && pf.error().code == ErrorCode::kNotFound) continue;
     if (!pf) return tl::unexpected<Error>(pf.error());
     const auto vf =
         std::find_if(pf->vfs.begin(), pf->vfs.end(), [&](const SysfsVf& v) { return v.pci == pci; });

@@ -32,6 +32,13 @@ Result<pugi::xml_node> deviceNode(const pugi::xml_node& domain, const DeviceAlia
   return found;
 }
 
+/// libvirt writes sizes in KiB, and says so.
+std::optional<std::uint64_t> kibOf(const pugi::xml_node& size) {
+  const std::string unit = size.attribute("unit").as_string("KiB");
+  if (!size || unit != "KiB") return std::nullopt;
+  return size.text().as_ullong();
+}
+
 bool hasVfSource(const pugi::xml_node& device) {
   const char* type = device.attribute("type").value();
   if (std::strcmp(device.name(), "interface") == 0) return std::strcmp(type, "hostdev") == 0;
@@ -81,6 +88,15 @@ Result<std::string> replaceDevice(const std::string& domain_xml, const DeviceAli
     devices.append_copy((*device)->document_element());
   }
   return printXml(domain);
+}
+
+Result<LockableMemory> lockableMemory(const std::string& domain_xml) {
+  const auto document = parseXml(domain_xml, "domain XML", "domain");
+  if (!document) return tl::unexpected(document.error());
+  const pugi::xml_node domain = (*document)->document_element();
+  const auto memory = kibOf(domain.child("memory"));
+  if (!memory) return failure(ErrorCode::kBadInput, "read the domain's memory", "it is not in KiB");
+  return LockableMemory{*memory, kibOf(domain.child("memtune").child("hard_limit"))};
 }
 
 Result<std::vector<std::string>> claimedVfs(const std::string& domain_xml) {

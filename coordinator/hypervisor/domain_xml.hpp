@@ -3,6 +3,7 @@
 // MiB.
 #pragma once
 
+#include <cstdint>
 #include <optional>
 #include <string>
 #include <vector>
@@ -40,6 +41,14 @@ Result<std::string> replaceDevice(const std::string& domain_xml, const DeviceAli
 
 /// True when both elements are the same device for the guest: alias, MAC, model and guest PCI address.
 bool sameForGuest(const std::string& element_a, const std::string& element_b);
+
+/// What a domain may lock, which with a VF is all of its memory (VFIO pins it) and some for the device.
+struct LockableMemory {
+  std::uint64_t memory_kib = 0;
+  std::optional<std::uint64_t>
+      hard_limit_kib;  ///< absent: libvirt sets the limit by itself as a VF is attached
+};
+Result<LockableMemory> lockableMemory(const std::string& domain_xml);
 
 /// Host-side names that any definition claims: bridges are not claimed, VF PCI addresses are.
 Result<std::vector<std::string>> claimedVfs(const std::string& domain_xml);

@@ -14,9 +14,16 @@
 #include "coordinator/hypervisor/metadata.hpp"
 #include "coordinator/migration/partner.hpp"
 #include "coordinator/preflight/occupancy.hpp"
+#include "coordinator/preflight/pool_checks.hpp"
 #include "coordinator/service/config.hpp"
 
 namespace rdmove {
+namespace {
+
+/// libvirt's own addition for a VF (qemuDomainGetMemLockLimitBytes).
+constexpr std::uint64_t kLockedBesidesKib = 1024 * 1024;
+
+}  // namespace
 
 /// One examination in the making.
 struct Examiner::Look {
@@ -111,6 +118,25 @@ void Examiner::readDeclaration(Look& look) {
   look.live_xml = std::move(*xml);
   look.plan.vfs.clear();
   for (const VfDeclaration& vf : declaration->vfs) findDevice(look, vf);
+  checkMemory(look);
+}
+
+/// A limit that is too low would fail the attach, after the point of no return.
+void Examiner::checkMemory(Look& look) {
+  const bool pins = std::any_of(look.plan.vfs.begin(), look.plan.vfs.end(), [&](const MovingVf& vf) {
+    const auto pool = config_.pools.find(vf.declaration.pool);
+    return pool != config_.pools.end() && pool->second.kind == PoolConfig::Kind::kSriov;
+  });
+  if (!pins) return;
+  const auto memory = lockableMemory(look.live_xml);
+  if (!memory) return look.fail("libvirt", memory.error());
+  const std::uint64_t needed = memory->memory_kib + kLockedBesidesKib;
+  if (!memory->hard_limit_kib || *memory->hard_limit_kib >= needed) return;
+  look.error("memlock",
+             fmt::format("{} may lock {} KiB of memory (hard_limit); with a VF it needs {} KiB.",
+                         look.status.name, *memory->hard_limit_kib, needed),
+             fmt::format("virsh memtune {} --hard-limit {} --live --config, or take hard_limit out.",
+                         look.status.name, needed));
 }
 
 void Examiner::findDevice(Look& look, const VfDeclaration& vf) {
@@ -227,8 +253,14 @@ std::vector<Finding> Examiner::examineArrival(const Plan& plan, const HostName& 
     look.fail("libvirt", occupied.error());
     return std::move(look.result.findings);
   }
+  const auto pfs = fabric_.pfs();
+  if (!pfs) {
+    look.fail("fabric", pfs.error());
+    return std::move(look.result.findings);
+  }
+  const std::set<VfName> leased(leased_vfs.begin(), leased_vfs.end());
   std::set<VfName> taken = names(*occupied);
-  taken.insert(leased_vfs.begin(), leased_vfs.end());
+  taken.insert(leased.begin(), leased.end());
   std::map<PoolName, std::size_t> wanted;
   for (const MovingVf& vf : plan.vfs) ++wanted[vf.declaration.pool];
   for (const auto& [pool, count] : wanted) {
@@ -242,22 +274,56 @@ std::vector<Finding> Examiner::examineArrival(const Plan& plan, const HostName& 
               config_.host.str(), pool.str(), source.str()));
       continue;
     }
+    const PoolConfig& configured = config_.pools.at(pool);
+    for (Finding& trouble : poolTroubles(configured, *pfs, *all, config_.host.str()))
+      look.result.findings.push_back(std::move(trouble));
     const std::vector<VfInfo> free = freeVfs(*all, pool, taken);
     if (free.size() < count) {
       look.error("no-free-vf",
-                 fmt::format("Pool {} on {} has {} free VFs, {} are needed.", pool.str(), config_.host.str(),
-                             free.size(), count),
+                 fmt::format("Pool {} on {} has {}; {} needed.", pool.str(), config_.host.str(),
+                             toString(countPool(*all, pool, *occupied, leased)), count),
                  "Free one there (rdmove vf list), or choose another destination.");
       continue;
     }
     std::size_t next = 0;
     for (const MovingVf& vf : plan.vfs) {
       if (vf.declaration.pool != pool) continue;
-      const auto fits = fabric_.planIdentity(free[next++].name, vf, std::nullopt);
-      if (!fits) look.fail("identity", fits.error());
+      const VfInfo& candidate = free[next++];
+      if (!fits(vf.declaration.model, candidate.link_layer)) {
+        look.error(
+            "other-link-layer",
+            fmt::format("Device {} is declared {}, and pool {} on {} is {}.", vf.declaration.alias.str(),
+                        toString(vf.declaration.model), pool.str(), config_.host.str(), candidate.link_layer),
+            "Correct the model with rdmove define, or the port's mode (mlxconfig LINK_TYPE).");
+        continue;
+      }
+      const auto planned = fabric_.planIdentity(candidate.name, vf, std::nullopt);
+      if (!planned) look.fail("identity", planned.error());
     }
   }
   return std::move(look.result.findings);
+}
+
+void Examiner::examinePools(Look& look) {
+  const auto all = fabric_.vfs();
+  const auto pfs = fabric_.pfs();
+  if (!all || !pfs) return look.fail("fabric", all ? pfs.error() : all.error());
+  const auto occupied = occupants(hypervisor_, fabric_);
+  if (!occupied) look.fail("libvirt", occupied.error());
+  for (const auto& [name, pool] : config_.pools) {
+    auto troubles = poolTroubles(pool, *pfs, *all, config_.host.str());
+    const bool empty =
+        std::none_of(all->begin(), all->end(), [&](const VfInfo& vf) { return vf.pool == name; });
+    if (!empty && occupied) {
+      look.add(Severity::kOk, "pool",
+               fmt::format("Pool {} has {}.", name.str(), toString(countPool(*all, name, *occupied, {}))));
+    } else if (empty && troubles.empty()) {
+      look.error("pool-empty", fmt::format("Pool {} has no VF.", name.str()),
+                 pool.kind == PoolConfig::Kind::kBridge ? "Create the bridge " + pool.bridge + "."
+                                                        : "Set sriov_numvfs of its PFs.");
+    }
+    std::move(troubles.begin(), troubles.end(), std::back_inserter(look.result.findings));
+  }
 }
 
 std::vector<Finding> Examiner::examineHost() {
@@ -267,19 +333,7 @@ std::vector<Finding> Examiner::examineHost() {
   } else {
     look.fail("libvirt", version.error());
   }
-  const auto all = fabric_.vfs();
-  if (!all) look.fail("fabric", all.error());
-  for (const auto& [name, pool] : config_.pools) {
-    const auto count =
-        all ? std::count_if(all->begin(), all->end(), [&](const VfInfo& vf) { return vf.pool == name; }) : 0;
-    if (count > 0) {
-      look.add(Severity::kOk, "pool", fmt::format("Pool {} has {} VFs.", name.str(), count));
-    } else {
-      look.error("pool-empty", fmt::format("Pool {} has no VF.", name.str()),
-                 pool.kind == PoolConfig::Kind::kBridge ? "Create the bridge " + pool.bridge + "."
-                                                        : "Set sriov_numvfs of its PFs.");
-    }
-  }
+  examinePools(look);
   for (const auto& [name, partner] : config_.partners) {
     const auto found = partners_.find(name);
     const auto hello = found ? (*found)->hello() : Result<void>(tl::unexpected(found.error()));

@@ -50,8 +50,10 @@ class Examiner {
   void findDomain(Look& look);
   void readDeclaration(Look& look);
   void findDevice(Look& look, const VfDeclaration& vf);
+  void checkMemory(Look& look);
   void askAgent(Look& look);
   void askPartner(Look& look);
+  void examinePools(Look& look);
 
   boost::asio::io_context& loop_;
   Hypervisor& hypervisor_;

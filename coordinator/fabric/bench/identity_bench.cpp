@@ -19,8 +19,12 @@ using Microseconds = std::chrono::microseconds;
 
 constexpr std::uint64_t first_guid = 0x0002c903000a0000;
 
-Guid portGuidOf(unsigned vf) { return Guid(first_guid + vf); }
-Guid nodeGuidOf(unsigned vf) { return Guid(first_guid + 0x1000 + vf); }
+Guid portGuidOf(unsigned vf) {
+  return Guid(first_guid + vf);
+}
+Guid nodeGuidOf(unsigned vf) {
+  return Guid(first_guid + 0x1000 + vf);
+}
 
 [[noreturn]] void giveUp(const std::string& why) {
   fmt::print(stderr, "identity_bench: {}\n", why);
@@ -64,8 +68,9 @@ std::string scriptFor(const std::string& pf, unsigned vfs) {
     out += fmt::format("vf {0} state disable; vf {0} node_guid {1}; vf {0} port_guid {2}\n", vf,
                        nodeGuidOf(vf).str(), portGuidOf(vf).str());
     out += look + fmt::format("vf {} state auto\n", vf) + look;
-    out += fmt::format("vf {0} state disable; vf {0} port_guid {1}; vf {0} node_guid {1}; vf {0} state auto\n",
-                       vf, Guid().str());
+    out +=
+        fmt::format("vf {0} state disable; vf {0} port_guid {1}; vf {0} node_guid {1}; vf {0} state auto\n",
+                    vf, Guid().str());
     out += look;
   }
   return out;

@@ -65,6 +65,12 @@ PfInfo Inventory::pf(const SysfsPf& pf, const PoolName& pool) {
   info.vfs = pf.place.vfs;
   if (const auto most = numberIn(*host_.files, folder(pf.place.pci) + "/sriov_totalvfs"); most && *most > 0)
     info.most_vfs = static_cast<unsigned>(*most);
+  if (info.netdev.empty()) return info;
+  const std::string netdev = "class/net/" + info.netdev;
+  info.link = host_.files->read(netdev + "/operstate").value_or("");
+  info.mtu = numberIn(*host_.files, netdev + "/mtu");
+  if (const auto speed = numberIn(*host_.files, netdev + "/speed"); speed && *speed > 0)
+    info.speed_mbit = speed;
   return info;
 }
 

@@ -119,5 +119,19 @@ TEST(RealDomain, its_device_travels_to_another_bridge_and_stays_the_guests) {
   EXPECT_THAT(claimedVfs(*domain).value(), IsEmpty());
 }
 
+TEST(LockableMemory, is_what_libvirt_writes) {
+  const auto plain = lockableMemory("<domain type='kvm'><memory unit='KiB'>4194304</memory></domain>");
+  ASSERT_TRUE(plain) << plain.error().sentence();
+  EXPECT_EQ(plain->memory_kib, 4194304U);
+  EXPECT_FALSE(plain->hard_limit_kib);
+  const auto limited = lockableMemory(
+      "<domain type='kvm'><memory unit='KiB'>4194304</memory><memtune><hard_limit "
+      "unit='KiB'>4194304</hard_limit>"
+      "</memtune></domain>");
+  ASSERT_TRUE(limited);
+  EXPECT_EQ(limited->hard_limit_kib, 4194304U);
+  EXPECT_FALSE(lockableMemory("<domain type='kvm'/>"));
+}
+
 }  // namespace
 }  // namespace rdmove
