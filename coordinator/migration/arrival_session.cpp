@@ -13,8 +13,6 @@ ArrivalSession::ArrivalSession(Services& services, MigrationRecord record, Plan 
       plan_(std::move(plan)),
       fabric_watch_(services.subnets),
       hold_(hold),
-      look_again_(services.loop),
-      verify_again_(services.loop),
       machine_(*this, services.config.timeouts.attach_budget) {}
 
 ArrivalSession::~ArrivalSession() {
@@ -238,10 +236,9 @@ void ArrivalSession::observeAgain() {
   constexpr std::chrono::milliseconds kLookAgain{1000};
   if (observing_again_) return;
   observing_again_ = true;
-  look_again_.expires_after(kLookAgain);
-  look_again_.async_wait([this, weak = weak_from_this()](const boost::system::error_code& error) {
+  look_again_ = services_.timers.after(kLookAgain, [this, weak = weak_from_this()] {
     const auto self = weak.lock();
-    if (error || !self) return;
+    if (!self) return;
     observing_again_ = false;
     observe();
   });

@@ -95,8 +95,8 @@ class ArrivalSession : public Session, private ArrivalActions {
   std::shared_ptr<AgentLink> agent_;
   Traffic traffic_restored_;  ///< of VFs, whose counters are not new
   Traffic traffic_after_;
-  boost::asio::steady_timer look_again_;
-  boost::asio::steady_timer verify_again_;
+  std::unique_ptr<Timer> look_again_;
+  std::unique_ptr<Timer> verify_again_;
   std::chrono::nanoseconds connected_by_{0};  ///< Verify waits for the applications until then
   TimerId hold_timer_{};
   std::chrono::nanoseconds renewed_at_{0};

@@ -101,10 +101,8 @@ void ArrivalSession::lookAtApplications(Attempt attempt) {
           // An agent that is too old to say it has nobody to wait for.
           return lookAtTraffic(attempt, applications.value_or(std::vector<AgentApplication>()));
         }
-        verify_again_.expires_after(kLookAgain);
-        verify_again_.async_wait([this, weak, attempt](const boost::system::error_code& cancelled) {
-          const auto still = weak.lock();
-          if (!cancelled && still) lookAtApplications(attempt);
+        verify_again_ = services_.timers.after(kLookAgain, [this, weak, attempt] {
+          if (const auto still = weak.lock()) lookAtApplications(attempt);
         });
       });
 }

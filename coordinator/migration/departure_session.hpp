@@ -107,9 +107,9 @@ class DepartureSession : public Session, private DepartureActions {
   std::optional<ArrivalReport> report_;
   Traffic traffic_before_;  ///< as the guest said it at prepare
   std::unique_ptr<Following> following_;
-  std::unique_ptr<boost::asio::steady_timer> follow_again_;
-  std::unique_ptr<boost::asio::steady_timer> progress_timer_;
-  std::unique_ptr<boost::asio::steady_timer> ask_again_;  ///< for holdouts that could not be named yet
+  std::unique_ptr<Timer> follow_again_;
+  std::unique_ptr<Timer> progress_timer_;
+  std::unique_ptr<Timer> ask_again_;  ///< for holdouts that could not be named yet
   std::shared_ptr<AgentLink> agent_;
   std::uint64_t last_attempt_ = 0;
   bool closing_ = false;

@@ -276,26 +276,26 @@ void DepartureSession::restoreGuest(Attempt attempt) {
 }
 
 void DepartureSession::nameHoldouts() {
-  agent()->holdouts(
-      services_.config.timeouts.agent, [this, weak = weak_from_this()](Result<std::vector<Holdout>> result) {
-        const auto self = weak.lock();
-        if (!self || record_.phase != "UnplugStuck") return;
-        if (!result || result->empty()) {
-          // Who holds on may show only when the kernel has come to the point where it waits; no event tells
-          // of that.
-          constexpr std::chrono::milliseconds kAskAgain{2000};
-          ask_again_ = std::make_unique<boost::asio::steady_timer>(services_.loop, kAskAgain);
-          return ask_again_->async_wait([this, weak](const boost::system::error_code& cancelled) {
-            const auto again = weak.lock();
-            if (!cancelled && again && record_.phase == "UnplugStuck") nameHoldouts();
-          });
-        }
-        const Error named{ErrorCode::kHoldouts, "take the RDMA device out of " + plan_.domain,
-                          describe(*result) + " and does not let go",
-                          "End it in the guest; the rest happens by itself."};
-        blame_ = named.sentence();
-        sayDegraded(named);
-      });
+  agent()->holdouts(services_.config.timeouts.agent,
+                    [this, weak = weak_from_this()](Result<std::vector<Holdout>> result) {
+                      const auto self = weak.lock();
+                      if (!self || record_.phase != "UnplugStuck") return;
+                      if (!result || result->empty()) {
+                        // Who holds on may show only when the kernel has come to the point where it waits; no
+                        // event tells of that.
+                        constexpr std::chrono::milliseconds kAskAgain{2000};
+                        ask_again_ = services_.timers.after(kAskAgain, [this, weak] {
+                          const auto again = weak.lock();
+                          if (again && record_.phase == "UnplugStuck") nameHoldouts();
+                        });
+                        return;
+                      }
+                      const Error named{ErrorCode::kHoldouts, "take the RDMA device out of " + plan_.domain,
+                                        describe(*result) + " and does not let go",
+                                        "End it in the guest; the rest happens by itself."};
+                      blame_ = named.sentence();
+                      sayDegraded(named);
+                    });
 }
 
 void DepartureSession::withdraw(Attempt attempt) {

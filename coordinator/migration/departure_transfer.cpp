@@ -129,10 +129,9 @@ void DepartureSession::abortTransfer() {
 }
 
 void DepartureSession::watchProgress() {
-  progress_timer_ = std::make_unique<boost::asio::steady_timer>(services_.loop, kProgressInterval);
-  progress_timer_->async_wait([this, weak = weak_from_this()](const boost::system::error_code& error) {
+  progress_timer_ = services_.timers.after(kProgressInterval, [this, weak = weak_from_this()] {
     const auto self = weak.lock();
-    if (error || !self || transfer_over_) return;
+    if (!self || transfer_over_) return;
     readProgress(false);
     if (abort_wanted_) abortTransfer();
     // A job that fails gives no event here when we did not start it ourselves: its absence is the word then.
@@ -307,10 +306,9 @@ void DepartureSession::followLater(const Error& error) {
     sayDegraded(Error{ErrorCode::kUnavailable, "hear from " + plan_.destination.str(), error.cause,
                       "The domain runs there; bring its rdmoved back, and this ends by itself."});
   }
-  follow_again_ = std::make_unique<boost::asio::steady_timer>(services_.loop, kFollowAgain);
-  follow_again_->async_wait([this, weak = weak_from_this()](const boost::system::error_code& cancelled) {
+  follow_again_ = services_.timers.after(kFollowAgain, [this, weak = weak_from_this()] {
     const auto self = weak.lock();
-    if (!cancelled && self && !ended()) follow();
+    if (self && !ended()) follow();
   });
 }
 

@@ -48,13 +48,11 @@ void Session::leavePhase(const std::string& phase, bool failed) {
 
 TimerId Session::armTimer(std::chrono::milliseconds after) {
   const TimerId id{++last_timer_};
-  auto timer = std::make_unique<boost::asio::steady_timer>(services_.loop, after);
-  timer->async_wait([weak = weak_from_this(), id](const boost::system::error_code& error) {
+  timers_.emplace(id, services_.timers.after(after, [weak = weak_from_this(), id] {
     const auto self = weak.lock();
-    if (error || !self || self->timers_.erase(id) == 0) return;
+    if (!self || self->timers_.erase(id) == 0) return;
     self->timerPassed(id);
-  });
-  timers_.emplace(id, std::move(timer));
+  }));
   return id;
 }
 

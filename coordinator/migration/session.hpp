@@ -5,11 +5,10 @@
 
 #include <boost/asio/io_context.hpp>
 #include <boost/asio/post.hpp>
-#include <boost/asio/steady_timer.hpp>
-#include <boost/asio/thread_pool.hpp>
 #include <functional>
 #include <map>
 #include <memory>
+#include <random>
 #include <string>
 
 #include "coordinator/agentlink/agent_link.hpp"
@@ -19,6 +18,7 @@
 #include "coordinator/journal/journal.hpp"
 #include "coordinator/migration/agent_desk.hpp"
 #include "coordinator/migration/bulletin.hpp"
+#include "coordinator/migration/executors.hpp"
 #include "coordinator/migration/fabric_watch.hpp"
 #include "coordinator/migration/machine.hpp"
 #include "coordinator/migration/partner.hpp"
@@ -29,7 +29,8 @@ namespace rdmove {
 /// All that a session works with; owned by the daemon, which outlives its sessions.
 struct Services {
   boost::asio::io_context& loop;
-  boost::asio::thread_pool& workers;
+  Workers& workers;
+  Timers& timers;
   Hypervisor& hypervisor;
   Fabric& fabric;
   Journal& journal;
@@ -41,6 +42,8 @@ struct Services {
   SubnetOpener subnets = [](const PoolName&) { return std::nullopt; };
   /// Called when a phase is journaled and nothing of it is done yet; tests stop the daemon there.
   std::function<void(Role, const std::string&)> entered = [](Role, const std::string&) {};
+  /// What tells the ids of a day apart.
+  std::function<unsigned()> random = [] { return std::random_device{}(); };
 };
 
 class Session : public std::enable_shared_from_this<Session> {
@@ -83,13 +86,13 @@ class Session : public std::enable_shared_from_this<Session> {
   /// Runs `work` in a worker and `then` on the loop. The session lives until then, and ends on the loop.
   template <class T>
   void offload(std::function<Result<T>()> work, std::function<void(Result<T>)> then) {
-    boost::asio::post(services_.workers, [self = shared_from_this(), work = std::move(work),
-                                          then = std::move(then)]() mutable {
-      Result<T> result = guarded<T>(work);
-      auto& loop = self->services_.loop;
-      boost::asio::post(loop, [self = std::move(self), then = std::move(then),
-                               result = std::move(result)]() mutable { then(std::move(result)); });
-    });
+    services_.workers.run(
+        [self = shared_from_this(), work = std::move(work), then = std::move(then)]() mutable {
+          Result<T> result = guarded<T>(work);
+          auto& loop = self->services_.loop;
+          boost::asio::post(loop, [self = std::move(self), then = std::move(then),
+                                   result = std::move(result)]() mutable { then(std::move(result)); });
+        });
   }
 
   /// Runs `what` on the loop, later, if the session is still there.
@@ -110,7 +113,7 @@ class Session : public std::enable_shared_from_this<Session> {
     }
   }
 
-  std::map<TimerId, std::unique_ptr<boost::asio::steady_timer>> timers_;
+  std::map<TimerId, std::unique_ptr<Timer>> timers_;
   std::uint64_t last_timer_ = 0;
   bool intent_journaled_ = true;
 };

@@ -168,22 +168,27 @@ void Examiner::findDevice(Look& look, const VfDeclaration& vf) {
   look.result.source_vfs[vf.alias] = *where;
 }
 
-void Examiner::askAgent(Look& look) {
+Result<void> Examiner::agentAnswers(const DomainUuid& uuid) {
   const auto promise = std::make_shared<std::promise<Result<std::string>>>();
   auto answer = promise->get_future();
   // The link is made and dropped on the loop; it lives until the answer is here, or the departure keeps it
   // on.
   const auto link = std::make_shared<std::shared_ptr<AgentLink>>();
-  boost::asio::post(loop_, [this, promise, link, uuid = look.status.uuid] {
+  boost::asio::post(loop_, [this, promise, link, uuid] {
     *link = agents_.link(uuid);
     (*link)->query("status", config_.timeouts.agent,
                    [promise](Result<std::string> r) { promise->set_value(std::move(r)); });
   });
   const auto grace = config_.timeouts.agent + std::chrono::seconds(2);
   const bool answered = answer.wait_for(grace) == std::future_status::ready;
-  Result<std::string> result =
+  const Result<std::string> result =
       answered ? answer.get() : failure(ErrorCode::kTimeout, "ask the agent", "it does not answer");
   boost::asio::post(loop_, [link] { link->reset(); });
+  return result ? Result<void>() : tl::unexpected(result.error());
+}
+
+void Examiner::askAgent(Look& look) {
+  const auto result = agentAnswers(look.status.uuid);
   if (!result) {
     look.error(
         "no-agent",

@@ -33,6 +33,7 @@ class Examiner {
  public:
   Examiner(boost::asio::io_context& loop, Hypervisor& hypervisor, Fabric& fabric, Partners& partners,
            AgentDesk& agents, const Config& config);
+  virtual ~Examiner() = default;
 
   /// May this domain move there? `request` names domain, destination, options and id; the rest is filled in.
   Examination examine(const Plan& request);
@@ -43,6 +44,10 @@ class Examiner {
                                       const std::vector<VfName>& leased_vfs);
   /// This host alone.
   std::vector<Finding> examineHost();
+
+ protected:
+  /// Does the guest's agent answer? Waits for it on the caller's thread; the simulation waits in its own way.
+  virtual Result<void> agentAnswers(const DomainUuid& uuid);
 
  private:
   struct Look;  // one examination in the making

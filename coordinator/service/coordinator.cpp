@@ -4,8 +4,6 @@
 #include <fmt/format.h>
 #include <spdlog/spdlog.h>
 
-#include <random>
-
 #include "coordinator/migration/plan_json.hpp"
 #include "coordinator/migration/traffic.hpp"
 
@@ -16,7 +14,7 @@ constexpr std::size_t kNewestForPrefix = 1000;
 
 /// The agent's protocol takes 64 bytes of [A-Za-z0-9._-] (docs/agent-protocol.md); libvirt's names may be
 /// anything.
-MigrationId newId(const std::string& domain_name, const Clock& clock) {
+MigrationId newId(const std::string& domain_name, const Clock& clock, unsigned random) {
   constexpr std::size_t kMostOfName = 40;
   std::string domain;
   for (const char c : domain_name.substr(0, kMostOfName)) {
@@ -24,9 +22,8 @@ MigrationId newId(const std::string& domain_name, const Clock& clock) {
         (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '-' || c == '_';
     domain += plain ? c : '-';
   }
-  std::random_device random;
   const auto seconds = std::chrono::system_clock::to_time_t(clock.now().wall);
-  return MigrationId(fmt::format("{}-{:%Y%m%d}-{:06x}", domain, fmt::gmtime(seconds), random() & 0xffffffU));
+  return MigrationId(fmt::format("{}-{:%Y%m%d}-{:06x}", domain, fmt::gmtime(seconds), random & 0xffffffU));
 }
 
 }  // namespace
@@ -66,7 +63,7 @@ Result<void> Coordinator::recover() {
 }
 
 Result<MigrationId> Coordinator::depart(Plan request) {
-  request.id = newId(request.domain, services_.clock);
+  request.id = newId(request.domain, services_.clock, services_.random());
   request.source = services_.config.host;
   MigrationRecord record;
   record.id = request.id;
@@ -170,7 +167,7 @@ void Coordinator::withdraw(const MigrationId& id, bool source_runs,
                           "Look with virsh list on both hosts."));
   }
   // The journal tells what was; who runs the domain now is libvirt's to say.
-  boost::asio::post(services_.workers, [this, uuid = (*record)->uuid, answer = std::move(answer)] {
+  services_.workers.run([this, uuid = (*record)->uuid, answer = std::move(answer)] {
     auto ran = runsHere(services_.hypervisor, uuid);
     boost::asio::post(services_.loop, [answer, ran = std::move(ran)] { answer(ran); });
   });

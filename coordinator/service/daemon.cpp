@@ -139,6 +139,8 @@ Result<void> runDaemon(const Config& config) {
 
   boost::asio::io_context loop(1);
   boost::asio::thread_pool workers(kWorkers);
+  PoolWorkers session_workers(workers);
+  LoopTimers timers(loop);
   Relay relay;
   LibvirtEventLoop events;
   auto hypervisor = makeLibvirtHypervisor(config.libvirt_uri, events, relay);
@@ -152,8 +154,9 @@ Result<void> runDaemon(const Config& config) {
   const auto links = makeAgentLinks(**hypervisor, loop, workers, limits);
   AgentDesk agents(*links);
   Bulletin bulletin;
-  Services services{loop,       workers,  **hypervisor, *fabric, **journal,         agents,
-                    **partners, bulletin, clock,        config,  subnetsOf(config), stopWhereTestsAsk()};
+  Services services{
+      loop,       session_workers, timers, **hypervisor, *fabric,           **journal,          agents,
+      **partners, bulletin,        clock,  config,       subnetsOf(config), stopWhereTestsAsk()};
   Examiner examiner(loop, **hypervisor, *fabric, **partners, agents, config);
   Coordinator coordinator(services, examiner);
 

@@ -29,16 +29,14 @@ void IdentitySweep::look() {
   for (const LeaseRecord& lease : *leases) records->erase(lease.vf);
   if (records->empty()) return;
   looking_ = true;
-  boost::asio::post(services_.workers,
-                    [this, records = *records, alive = std::weak_ptr<int>(alive_)]() mutable {
-                      const auto had = occupants(services_.hypervisor, services_.fabric);
-                      if (had)
-                        std::erase_if(records, [&](const auto& each) { return had->contains(each.first); });
-                      if (!had) records.clear();  // who cannot be asked has them all
-                      boost::asio::post(services_.loop, [this, records = std::move(records), alive] {
-                        if (!alive.expired()) takeOff(records);
-                      });
-                    });
+  services_.workers.run([this, records = *records, alive = std::weak_ptr<int>(alive_)]() mutable {
+    const auto had = occupants(services_.hypervisor, services_.fabric);
+    if (had) std::erase_if(records, [&](const auto& each) { return had->contains(each.first); });
+    if (!had) records.clear();  // who cannot be asked has them all
+    boost::asio::post(services_.loop, [this, records = std::move(records), alive] {
+      if (!alive.expired()) takeOff(records);
+    });
+  });
 }
 
 void IdentitySweep::takeOff(IdentityRecords records) {
@@ -52,20 +50,19 @@ void IdentitySweep::takeOff(IdentityRecords records) {
     rows.push_back(std::move(row));
   }
   if (rows.empty() || !services_.journal.lease(rows)) return done({});
-  boost::asio::post(services_.workers,
-                    [this, records = std::move(records), alive = std::weak_ptr<int>(alive_)] {
-                      std::vector<VfName> taken;
-                      for (const auto& [vf, record] : records) {
-                        const auto off = services_.fabric.takeIdentity(vf, Identity{}, record);
-                        if (off) taken.push_back(vf);
-                        // A VF that is not there any more has no identity either.
-                        if (!off && off.error().code == ErrorCode::kNotFound) taken.push_back(vf);
-                        if (!off) spdlog::warn("vf={} {}", vf.str(), off.error().sentence());
-                      }
-                      boost::asio::post(services_.loop, [this, taken = std::move(taken), alive] {
-                        if (!alive.expired()) done(taken);
-                      });
-                    });
+  services_.workers.run([this, records = std::move(records), alive = std::weak_ptr<int>(alive_)] {
+    std::vector<VfName> taken;
+    for (const auto& [vf, record] : records) {
+      const auto off = services_.fabric.takeIdentity(vf, Identity{}, record);
+      if (off) taken.push_back(vf);
+      // A VF that is not there any more has no identity either.
+      if (!off && off.error().code == ErrorCode::kNotFound) taken.push_back(vf);
+      if (!off) spdlog::warn("vf={} {}", vf.str(), off.error().sentence());
+    }
+    boost::asio::post(services_.loop, [this, taken = std::move(taken), alive] {
+      if (!alive.expired()) done(taken);
+    });
+  });
 }
 
 void IdentitySweep::done(const std::vector<VfName>& taken) {

@@ -147,8 +147,8 @@ class Destination {
     hosta.pools = {PoolName("fabric")};
     config.partners[hosta.name] = hosta;
     journal_ = std::move(openJournal(dir_.path() / "journal.db", clock_, config.host).value());
-    services_.emplace(Services{loop_, workers_, hypervisor, fabric, *journal_, agents_, partners_, bulletin_,
-                               clock_, config});
+    services_.emplace(Services{loop_, session_workers_, timers_, hypervisor, fabric, *journal_, agents_,
+                               partners_, bulletin_, clock_, config});
     examiner_.emplace(loop_, hypervisor, fabric, partners_, agents_, config);
     coordinator_.emplace(*services_, *examiner_);
     service_.emplace(*services_, *coordinator_, *examiner_, kInstance);
@@ -212,6 +212,8 @@ class Destination {
   boost::asio::executor_work_guard<boost::asio::io_context::executor_type> work_ =
       boost::asio::make_work_guard(loop_);
   boost::asio::thread_pool workers_{2};
+  PoolWorkers session_workers_{workers_};
+  LoopTimers timers_{loop_};
   NoAgents links_;
   AgentDesk agents_{links_};
   NoPartners partners_;
