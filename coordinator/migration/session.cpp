@@ -83,13 +83,24 @@ void Session::sayDegraded(const Error& error) {
   publish(sentence);
 }
 
+/// Nothing is over before the journal says so: an end that only we knew would keep the VM from its next
+/// migration, and its lease taken, until the daemon is started anew.
 void Session::finish(Outcome outcome, const std::string& message) {
-  record_.outcome = outcome;
-  record_.error = outcome == Outcome::kCompleted ? std::string() : blame_;
-  if (const auto written = services_.journal.finish(record_.id, record_.role, outcome, record_.error);
-      !written) {
+  constexpr std::chrono::milliseconds kTryAgain{1000};
+  const std::string error = outcome == Outcome::kCompleted ? std::string() : blame_;
+  if (const auto written = services_.journal.finish(record_.id, record_.role, outcome, error); !written) {
     spdlog::error("migration={} journal: {}", record_.id.str(), written.error().sentence());
+    const bool over_otherwise =
+        written.error().code == ErrorCode::kConflict || written.error().code == ErrorCode::kNotFound;
+    if (!over_otherwise) {
+      finish_again_ = services_.timers.after(kTryAgain, [weak = weak_from_this(), outcome, message] {
+        if (const auto self = weak.lock()) self->finish(outcome, message);
+      });
+      return;
+    }
   }
+  record_.outcome = outcome;
+  record_.error = error;
   spdlog::info("migration={} phase={} outcome={}", record_.id.str(), record_.phase, toString(outcome));
   publish(outcome == Outcome::kCompleted ? message : record_.error);
 }

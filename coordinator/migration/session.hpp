@@ -114,6 +114,7 @@ class Session : public std::enable_shared_from_this<Session> {
   }
 
   std::map<TimerId, std::unique_ptr<Timer>> timers_;
+  std::unique_ptr<Timer> finish_again_;
   std::uint64_t last_timer_ = 0;
   bool intent_journaled_ = true;
 };

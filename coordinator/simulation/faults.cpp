@@ -1,0 +1,208 @@
+#include "coordinator/simulation/faults.hpp"
+
+#include <fmt/format.h>
+
+#include "coordinator/simulation/live_migration.hpp"
+
+namespace rdmove::simulation {
+
+void Faults::choose() {
+  static const Fault kAll[] = {
+      {"kill -9", &Faults::kill},
+      {"kill -9", &Faults::kill},
+      {"kill -9 at a write", &Faults::killAtWrite},
+      {"kill -9 at a write", &Faults::killAtWrite},
+      {"network cut", &Faults::cutBothWays},
+      {"network cut one way", &Faults::cutOneWay},
+      {"slow network", &Faults::slowNetwork},
+      {"lossy network", &Faults::lossyNetwork},
+      {"libvirtd restarted", &Faults::restartLibvirtd},
+      {"attach fails", &Faults::failAttach},
+      {"attach fails for long", &Faults::failAttachForLong},
+      {"unplug", &Faults::troubleUnplug},
+      {"holdout at prepare", &Faults::holdAtPrepare},
+      {"agents silent", &Faults::silenceAgents},
+      {"an agent's answer lost", &Faults::loseAnswer},
+      {"guest ends", &Faults::endGuest},
+      {"cancel", &Faults::cancel},
+      {"disk full", &Faults::fillDisk},
+      {"VF driver refuses", &Faults::breakFabric},
+  };
+  const unsigned mood = static_cast<unsigned>(world_.random.below(100));
+  const std::uint64_t count = mood < 10   ? 0
+                              : mood < 60 ? 1 + world_.random.below(2)
+                                          : 3 + world_.random.below(4);
+  for (std::uint64_t i = 0; i < count; ++i) {
+    const Fault& fault = kAll[world_.random.below(std::size(kAll))];
+    const std::uint64_t when = world_.random.below(10);
+    if (when < 4) {
+      at_phase_.emplace(1 + static_cast<unsigned>(world_.random.below(40)), fault);
+    } else if (when < 6) {
+      at_switch_.emplace(1 + static_cast<unsigned>(world_.random.below(4)), fault);
+    } else {
+      ++pending_;
+      world_.agenda.after(world_.random.between(Duration(0), seconds(25)), [this, fault] {
+        --pending_;
+        begin(fault);
+      });
+    }
+  }
+}
+
+void Faults::begin(const Fault& fault) {
+  world_.say(fmt::format("FAULT {}", fault.name));
+  (this->*fault.begin)();
+}
+
+void Faults::phaseEntered() {
+  const auto [first, last] = at_phase_.equal_range(++phases_);
+  for (auto each = first; each != last; ++each) begin(each->second);
+}
+
+void Faults::switched() {
+  const auto [first, last] = at_switch_.equal_range(++switches_);
+  for (auto each = first; each != last; ++each) begin(each->second);
+}
+
+void Faults::lasting(Duration least, Duration most, std::function<void()> heal) {
+  ++pending_;
+  world_.agenda.after(world_.random.between(least, most), [this, heal = std::move(heal)] {
+    --pending_;
+    world_.say("a fault has ended");
+    heal();
+  });
+}
+
+void Faults::kill() {
+  Host& host = anyHost();
+  if (host.coordinator) host.coordinator->die();
+  if (world_.random.percent(40))
+    next_fatal_[host.number] = {1 + static_cast<unsigned>(world_.random.below(12)),
+                                world_.random.percent(50)};
+}
+
+/// Of the next run: its first writes are recovery's, the later ones those of whatever it does then.
+void Faults::killAtWrite() {
+  Host& host = anyHost();
+  next_fatal_[host.number] = {1 + static_cast<unsigned>(world_.random.below(80)), world_.random.percent(50)};
+  if (host.coordinator) host.coordinator->die();
+}
+
+void Faults::bury(Host& host) {
+  world_.say(host.name.str() + ": its rdmoved was killed");
+  host.coordinator.reset();
+  const CoordinatorProcess::FatalWrite fatal = std::exchange(next_fatal_[host.number], {});
+  const Duration longest = world_.random.percent(20) ? Duration(seconds(90)) : Duration(seconds(8));
+  lasting(milliseconds(50), longest, [this, &host, fatal] { start_(host, fatal); });
+}
+
+void Faults::cutBothWays() {
+  world_.network.cut = {true, true};
+  lasting(milliseconds(100), seconds(60), [this] { world_.network.cut = {false, false}; });
+}
+
+void Faults::cutOneWay() {
+  world_.network.cut[world_.random.below(2)] = true;
+  lasting(milliseconds(100), seconds(60), [this] { world_.network.cut = {false, false}; });
+}
+
+void Faults::slowNetwork() {
+  world_.network.slowest = world_.random.between(milliseconds(50), seconds(8));
+  lasting(seconds(1), seconds(30), [this] { world_.network.slowest = milliseconds(2); });
+}
+
+void Faults::lossyNetwork() {
+  world_.network.loss_percent = 20 + static_cast<unsigned>(world_.random.below(60));
+  lasting(seconds(1), seconds(30), [this] { world_.network.loss_percent = 0; });
+}
+
+void Faults::restartLibvirtd() {
+  Host& host = anyHost();
+  host.libvirtd_up = false;
+  // Not from inside the migration's own step.
+  world_.agenda.after(Duration(0), [this, &host] {
+    const auto transfers = world_.transfers;
+    for (const auto& job : transfers) job->libvirtdGone(host);
+    if (host.coordinator) host.coordinator->listener().onConnection(false);
+  });
+  lasting(milliseconds(100), seconds(10), [&host] {
+    host.libvirtd_up = true;
+    if (host.coordinator) host.coordinator->listener().onConnection(true);
+  });
+}
+
+void Faults::failAttach() {
+  anyHost().troubles.attaches_that_fail += 1 + static_cast<int>(world_.random.below(3));
+}
+
+void Faults::failAttachForLong() {
+  Host& host = anyHost();
+  host.troubles.attaches_that_fail = 1000000;
+  lasting(seconds(1), seconds(100), [&host] { host.troubles.attaches_that_fail = 0; });
+}
+
+void Faults::troubleUnplug() {
+  static const Unplug kWays[] = {Unplug::kIgnored, Unplug::kRefused, Unplug::kHeld};
+  GuestTroubles& guest = world_.guest_troubles[anyGuest().uuid];
+  guest.unplug = kWays[world_.random.below(std::size(kWays))];
+  lasting(seconds(1), seconds(60), [&guest] { guest.unplug = Unplug::kLeaves; });
+}
+
+void Faults::holdAtPrepare() {
+  GuestTroubles& guest = world_.guest_troubles[anyGuest().uuid];
+  guest.holds_at_prepare = true;
+  lasting(seconds(1), seconds(30), [&guest] { guest.holds_at_prepare = false; });
+}
+
+void Faults::silenceAgents() {
+  Host& host = anyHost();
+  host.troubles.agents_silent = true;
+  lasting(seconds(1), seconds(40), [&host] { host.troubles.agents_silent = false; });
+}
+
+void Faults::loseAnswer() {
+  world_.guest_troubles[anyGuest().uuid].answer_lost = true;
+}
+
+void Faults::endGuest() {
+  Guest& guest = anyGuest();
+  int copies = 0;
+  for (Host& host : world_.hosts) {
+    const Domain* domain = host.domain(guest.uuid);
+    copies += domain != nullptr && domain->runs() && domain->job != Job::kIncoming ? 1 : 0;
+  }
+  if (copies != 1) return;  // paused for its switch, or in two places: it cannot end by itself now
+  for (Host& host : world_.hosts) {
+    const Domain* domain = host.domain(guest.uuid);
+    if (domain == nullptr || !domain->runs() || guest.lives_on != host.number) continue;
+    guest.ended = true;
+    world_.endDomain(host, guest.uuid, LifecycleDetail::kOther,
+                     world_.random.percent(50) ? Lifecycle::kCrashed : Lifecycle::kStopped);
+  }
+}
+
+void Faults::cancel() {
+  for (Host& host : world_.hosts) {
+    if (!host.coordinator) continue;
+    CoordinatorProcess& process = *host.coordinator;
+    process.post([&process] {
+      for (const MigrationRecord& record : process.coordinator().running()) {
+        if (record.role == Role::kDeparture) (void)process.coordinator().cancel(record.id.str());
+      }
+    });
+  }
+}
+
+void Faults::fillDisk() {
+  Host& host = anyHost();
+  host.troubles.journal_full = true;
+  lasting(milliseconds(200), seconds(20), [&host] { host.troubles.journal_full = false; });
+}
+
+void Faults::breakFabric() {
+  Host& host = anyHost();
+  host.troubles.fabric_fails = true;
+  lasting(milliseconds(200), seconds(40), [&host] { host.troubles.fabric_fails = false; });
+}
+
+}  // namespace rdmove::simulation

@@ -1,0 +1,45 @@
+#include "coordinator/simulation/many.hpp"
+
+#include <fmt/format.h>
+
+namespace rdmove::simulation {
+
+Sum runMany(std::uint64_t first_seed, std::uint64_t migrations, const std::filesystem::path& directory,
+            std::size_t most_failures) {
+  const auto began = std::chrono::steady_clock::now();
+  Sum sum;
+  for (std::uint64_t seed = first_seed; sum.migrations < migrations; ++seed) {
+    Simulation simulation(seed, directory);
+    Report report = simulation.run();
+    ++sum.seeds;
+    sum.migrations += report.migrations;
+    sum.kills += report.kills;
+    sum.simulated += report.virtual_time;
+    for (const auto& [end, count] : report.ends) sum.ends[end] += count;
+    for (const auto& [transition, count] : report.taken) sum.taken[transition] += count;
+    if (report.violation) sum.failures.push_back(std::move(report));
+    if (sum.failures.size() >= most_failures) break;
+  }
+  sum.wall = std::chrono::duration_cast<std::chrono::milliseconds>(std::chrono::steady_clock::now() - began);
+  return sum;
+}
+
+int printMany(std::uint64_t first_seed, std::uint64_t migrations, const std::filesystem::path& directory,
+              bool transitions) {
+  const Sum sum = runMany(first_seed, migrations, directory);
+  for (const Report& failure : sum.failures) {
+    fmt::print("seed {}: VIOLATION of \"{}\": {}\n", failure.seed, failure.violation->rule,
+               failure.violation->what);
+  }
+  if (transitions) {
+    for (const auto& [transition, count] : sum.taken) fmt::print("{:9} {}\n", count, transition);
+  }
+  for (const auto& [end, count] : sum.ends) fmt::print("{:9} {}\n", count, end);
+  const double wall = static_cast<double>(sum.wall.count()) / 1000;
+  fmt::print("{} migrations of seeds {}..{}, {} kills, {:.0f} simulated hours in {:.1f} s; {} seeds failed\n",
+             sum.migrations, first_seed, first_seed + sum.seeds - 1, sum.kills, sum.simulated.count() / 3600,
+             wall, sum.failures.size());
+  return sum.failures.empty() ? 0 : 1;
+}
+
+}  // namespace rdmove::simulation

@@ -1,0 +1,29 @@
+// Many simulations, one seed after another, until so many migrations were made.
+#pragma once
+
+#include <vector>
+
+#include "coordinator/simulation/simulation.hpp"
+
+namespace rdmove::simulation {
+
+struct Sum {
+  std::uint64_t seeds = 0;
+  std::uint64_t migrations = 0;
+  std::uint64_t kills = 0;
+  std::map<std::string, std::uint64_t> ends;
+  std::map<std::string, std::uint64_t> taken;
+  std::vector<Report> failures;
+  std::chrono::milliseconds wall{0};
+  std::chrono::duration<double> simulated{0};
+};
+
+/// Stops early after `most_failures`.
+Sum runMany(std::uint64_t first_seed, std::uint64_t migrations, const std::filesystem::path& directory,
+            std::size_t most_failures = 20);
+
+/// The same, told on standard output; 1 when an invariant did not hold.
+int printMany(std::uint64_t first_seed, std::uint64_t migrations, const std::filesystem::path& directory,
+              bool transitions);
+
+}  // namespace rdmove::simulation
