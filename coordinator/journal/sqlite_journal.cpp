@@ -1,6 +1,7 @@
 #include "coordinator/journal/sqlite_journal_impl.hpp"
 
 #include <algorithm>
+#include <set>
 
 namespace rdmove::journal {
 namespace {
@@ -284,7 +285,9 @@ Result<void> SqliteJournal::keepPartnerSteps(const MigrationId& id, Role role,
     auto exists = statement("SELECT 1 FROM migrations WHERE id = ? AND role = ?", id, role);
     if (!exists.executeStep()) return unknown("keep the partner's steps", id, role);
     exists.reset();
+    std::set<std::string> told_by;
     for (const StepRecord& step : steps) {
+      if (!told_by.insert(step.source).second) continue;
       auto forget = statement(
           "DELETE FROM steps WHERE migration = ? AND role = ? AND told = 1 AND source = ?", id, role);
       forget.bind(3, cut(step.source));

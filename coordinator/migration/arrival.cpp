@@ -186,8 +186,7 @@ std::vector<std::string> ArrivalMachine::phases() {
 std::string ArrivalMachine::phase() const {
   return machine_->phase;
 }
-bool ArrivalMachine::arrived() const {
-  const std::string_view phase = machine_->phase;
+bool ArrivalMachine::arrivedIn(std::string_view phase) {
   return phase == arrival::Plugging::kPhase || phase == arrival::RestoringGuest::kPhase ||
          phase == arrival::Verifying::kPhase || phase == arrival::Freeing::kPhase ||
          phase == arrival::Abandoning::kPhase || phase == arrival::Completed::kPhase;

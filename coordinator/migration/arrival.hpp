@@ -4,6 +4,7 @@
 
 #include <memory>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "coordinator/migration/machine.hpp"
@@ -65,7 +66,8 @@ class ArrivalMachine {
   /// All of them but Boot; the tests hold their table against it.
   static std::vector<std::string> phases();
   /// True from the domain's resume on: there is no way back.
-  bool arrived() const;
+  bool arrived() const { return arrivedIn(phase()); }
+  static bool arrivedIn(std::string_view phase);
   bool ended() const;
 
  private:

@@ -57,6 +57,8 @@ void ArrivalSession::withdraw(bool source_runs, std::function<void(Result<Withdr
     machine_.process(WithdrawRequested());
     return done(WithdrawAnswer{false, machine_.phase()});
   }
+  // A VM that ran here and has ended is not to be started again from its past over there.
+  if (machine_.phase() == "Abandoning") return done(WithdrawAnswer{true, "ended here"});
   offload<WithdrawAnswer>([this, uuid = plan_.uuid] { return runsHere(services_.hypervisor, uuid); },
                           [this, done](Result<WithdrawAnswer> ran) {
                             if (ran && !ran->running_there) machine_.process(WithdrawRequested());

@@ -37,6 +37,8 @@ class ArrivalSession : public Session, private ArrivalActions {
   /// The VM moves on: this arrival, Degraded, is over in the journal already and does nothing more.
   void supersede();
 
+  const Plan& plan() const { return plan_; }
+  const std::vector<LeasedVf>& leases() const { return leases_; }
   bool ended() const override { return machine_.ended(); }
   void onLifecycle(Lifecycle event, LifecycleDetail detail) override;
   void onReconnected() override;

@@ -7,6 +7,15 @@
 namespace rdmove {
 namespace departure {
 
+namespace {
+
+/// The VM may be without its device from before: then every way back leads through its replug.
+bool indebted(const Machine& machine) {
+  return machine.times().debt == Debt::kInherited;
+}
+
+}  // namespace
+
 void Machine::unconsumed_event(const sc::event_base&) {
   actions_.unconsumed(phase, "event");
 }
@@ -16,8 +25,9 @@ sc::result Boot::react(const Recover& event) {
   if (phase.empty()) return transit<Preflight>();
   // Nothing was asked of the guest yet: give the lease back and say so.
   if (phase == Preflight::kPhase || phase == Reserving::kPhase || phase == Refusing::kPhase)
-    return transit<Refusing>();
+    return indebted(outermost_context()) ? transit<Replugging>() : transit<Refusing>();
   // The guest may have let go already: have it take everything up again.
+  if (phase == Preparing::kPhase && indebted(outermost_context())) return transit<Replugging>();
   if (phase == Preparing::kPhase || phase == RestoringGuest::kPhase) return transit<RestoringGuest>();
   if (phase == Unpreparing::kPhase) return transit<Unpreparing>();
   if (phase == Unplugging::kPhase) return transit<Unplugging>();
@@ -33,26 +43,35 @@ sc::result Boot::react(const Recover& event) {
 }
 
 sc::result Preflight::done() {
-  return cancelHeld() ? transit<Refused>() : transit<Reserving>();
+  return cancelHeld() ? back() : transit<Reserving>();
 }
 sc::result Preflight::failed(const Error& error) {
   world().blame(error);
-  return transit<Refused>();
+  return back();
+}
+sc::result Preflight::back() {
+  return indebted(outermost_context()) ? transit<Replugging>() : transit<Refused>();
 }
 
 sc::result Reserving::done() {
-  return cancelHeld() ? transit<Refusing>() : transit<Preparing>();
+  return cancelHeld() ? back() : transit<Preparing>();
 }
 sc::result Reserving::failed(const Error& error) {
   world().blame(error);
-  return transit<Refusing>();  // a refusal that we did not hear to its end may have left a lease
+  return back();
+}
+/// A refusal that we did not hear to its end may have left a lease.
+sc::result Reserving::back() {
+  return indebted(outermost_context()) ? transit<Replugging>() : transit<Refusing>();
 }
 
 sc::result Preparing::done() {
-  return cancelHeld() ? transit<RestoringGuest>() : transit<Unplugging>();
+  if (cancelHeld()) return indebted(outermost_context()) ? transit<Replugging>() : transit<RestoringGuest>();
+  return transit<Unplugging>();
 }
 sc::result Preparing::failed(const Error& error) {
   world().blame(error);
+  if (indebted(outermost_context())) return transit<Replugging>();
   // The agent un-holds everything before it names holdouts, and one that was never reached did nothing.
   if (error.code == ErrorCode::kHoldouts || error.code == ErrorCode::kUnavailable)
     return transit<Withdrawing>();

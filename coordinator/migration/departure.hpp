@@ -40,9 +40,16 @@ struct CancelRequested : boost::statechart::event<CancelRequested> {};
 /// The partner reports, or libvirt proves, that the domain was resumed there: the point of no return.
 struct DomainArrived : boost::statechart::event<DomainArrived> {};
 
+/// What the VM still lacks when its departure begins.
+enum class Debt {
+  kNone,
+  kInherited  ///< it moves on from an arrival that was Degraded: to end without it is no end
+};
+
 struct DepartureTimes {
   std::chrono::milliseconds unplug{10000};
   std::chrono::milliseconds transfer{0};  ///< 0: no limit
+  Debt debt = Debt::kNone;
 };
 
 namespace departure {

@@ -8,11 +8,11 @@
 namespace rdmove {
 
 DepartureSession::DepartureSession(Services& services, Examiner& examiner, MigrationRecord record,
-                                   Plan request)
+                                   Plan request, Debt debt)
     : Session(services, std::move(record)),
       examiner_(examiner),
       plan_(std::move(request)),
-      machine_(*this, DepartureTimes{services.config.timeouts.unplug, plan_.options.timeout}) {}
+      machine_(*this, DepartureTimes{services.config.timeouts.unplug, plan_.options.timeout, debt}) {}
 
 DepartureSession::~DepartureSession() {
   closing_ = true;
@@ -38,6 +38,9 @@ void DepartureSession::start(const std::string& phase, const std::vector<FactRec
     } else if (fact.name == "cancelled") {
       cancelled = true;
     }
+  }
+  if (!source_vfs_.empty() && phase.empty()) {
+    if (auto held = holdSourceVfs(); !held) note(held.error().sentence());
   }
   if (!phase.empty()) {
     note("the daemon was started anew; going on from " + phase);

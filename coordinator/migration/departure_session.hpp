@@ -16,7 +16,9 @@ namespace rdmove {
 class DepartureSession : public Session, private DepartureActions {
  public:
   /// `journaled` is empty for a new migration; `record.plan` then holds only the request (plan_json).
-  DepartureSession(Services& services, Examiner& examiner, MigrationRecord record, Plan request);
+  /// With an inherited debt it also has the arrival's devices, and `facts` of start() say which VFs they had.
+  DepartureSession(Services& services, Examiner& examiner, MigrationRecord record, Plan request,
+                   Debt debt = Debt::kNone);
   ~DepartureSession() override;
 
   /// Starts a new one, or goes on from the journaled phase with the journaled facts.
@@ -56,6 +58,8 @@ class DepartureSession : public Session, private DepartureActions {
   void reserve(Attempt attempt);
   void prepareGuest(Attempt attempt);
   void unplug(Attempt attempt);
+  /// Keeps them from everybody else until the departure is over: the way back needs these very VFs.
+  Result<void> holdSourceVfs();
   void lookWhetherRemoved();
   void abortTransfer();
   void takeIdentity(Attempt attempt);

@@ -166,6 +166,9 @@ struct Preflight : Work<Preflight, Step::kExamine> {
   sc::result done();
   sc::result failed(const Error& error);
   sc::result cancelled() { return holdCancel(); }
+
+ private:
+  sc::result back();
 };
 
 struct Reserving : Work<Reserving, Step::kReserve> {
@@ -174,6 +177,9 @@ struct Reserving : Work<Reserving, Step::kReserve> {
   sc::result done();
   sc::result failed(const Error& error);
   sc::result cancelled() { return holdCancel(); }
+
+ private:
+  sc::result back();
 };
 
 struct Preparing : Work<Preparing, Step::kPrepareGuest> {

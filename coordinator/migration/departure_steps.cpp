@@ -68,7 +68,8 @@ void DepartureSession::examine(Attempt attempt) {
           if (finding.severity == Severity::kWarning) note(finding.sentence + " " + finding.remedy);
         }
         plan_ = *result->plan;
-        source_vfs_ = result->source_vfs;
+        // A device that an unfinished arrival owes is nowhere to be seen: its VF is the one that we know.
+        for (const auto& [alias, vf] : result->source_vfs) source_vfs_[alias] = vf;
         if (auto written = services_.journal.setPlan(record_.id, record_.role, toJson(plan_)); !written) {
           return answer(Step::kExamine, attempt, written);
         }
@@ -114,7 +115,27 @@ void DepartureSession::prepareGuest(Attempt attempt) {
       });
 }
 
+Result<void> DepartureSession::holdSourceVfs() {
+  std::vector<LeaseRecord> rows;
+  for (const MovingVf& vf : plan_.vfs) {
+    const auto where = source_vfs_.find(vf.declaration.alias);
+    if (where == source_vfs_.end()) continue;
+    LeaseRecord row;
+    row.migration = record_.id;
+    row.uuid = plan_.uuid;
+    row.alias = vf.declaration.alias;
+    row.pool = vf.declaration.pool;
+    row.vf = where->second;
+    row.permanent = true;
+    rows.push_back(std::move(row));
+  }
+  return services_.journal.lease(rows);
+}
+
 void DepartureSession::unplug(Attempt attempt) {
+  if (auto held = holdSourceVfs(); !held) {
+    return later([this, attempt, held] { answer(Step::kUnplug, attempt, held); });
+  }
   unplug_attempt_ = attempt;
   leaving_.clear();
   for (const MovingVf& vf : plan_.vfs) leaving_.insert(vf.declaration.alias);

@@ -256,7 +256,8 @@ void DepartureSession::checkArrival() {
 
 /// A bridge slot has nothing to give back, and libvirt returns a managed VF to its driver. What is looked at
 /// is the domain: a copy that libvirt left paused here (its daemon died at the switch) must never be resumed.
-/// One that runs may have come back by other means; only when it runs over there as well it is the copy.
+/// One that runs may have come back by other means; only when it runs over there as well it is the copy. The
+/// same goes for a definition that libvirt did not remove, because the migration failed in its eyes.
 void DepartureSession::returnVf(Attempt attempt) {
   const auto work = [this, plan = plan_]() -> Result<void> {
     const auto status = services_.hypervisor.find(plan.uuid.str());
@@ -264,15 +265,18 @@ void DepartureSession::returnVf(Attempt attempt) {
       if (status.error().code == ErrorCode::kNotFound) return {};
       return tl::unexpected(status.error());
     }
-    if (status->state == DomainState::kAbsent || status->state == DomainState::kShutOff) return {};
-    if (status->state == DomainState::kRunning) {
+    const bool off = status->state == DomainState::kAbsent || status->state == DomainState::kShutOff;
+    if (off && !(plan.persistent && status->persistent)) return {};
+    if (off || status->state == DomainState::kRunning) {
       const auto partner = services_.partners.find(plan.destination);
       if (!partner) return tl::unexpected(partner.error());
       const auto answered = (*partner)->withdraw(plan.id, false);
       if (!answered) return tl::unexpected(answered.error());
       if (!answered->running_there) return {};
     }
-    if (auto gone = services_.hypervisor.destroy(plan.uuid); !gone) return gone;
+    if (!off) {
+      if (auto gone = services_.hypervisor.destroy(plan.uuid); !gone) return gone;
+    }
     return plan.persistent ? services_.hypervisor.undefine(plan.uuid) : Result<void>();
   };
   offload<void>(work, [this, attempt](Result<void> left) {

@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <future>
+#include <utility>
 
 #include "coordinator/fabric/fabric.hpp"
 #include "coordinator/fabric/free_vfs.hpp"
@@ -33,6 +34,7 @@ struct Examiner::Look {
   DomainStatus status;
   std::string live_xml;
   bool domain_fits = false;
+  std::vector<MovingVf> owed{};  ///< devices that an arrival has not brought back yet; the VM may move on
 
   void add(Severity severity, std::string code, std::string sentence, std::string remedy = {}) {
     result.findings.push_back(
@@ -116,7 +118,7 @@ void Examiner::readDeclaration(Look& look) {
   auto xml = hypervisor_.xml(look.status.uuid, XmlKind::kLive);
   if (!xml) return look.fail("libvirt", xml.error());
   look.live_xml = std::move(*xml);
-  look.plan.vfs.clear();
+  look.owed = std::exchange(look.plan.vfs, {});
   for (const VfDeclaration& vf : declaration->vfs) findDevice(look, vf);
   checkMemory(look);
 }
@@ -147,6 +149,13 @@ void Examiner::findDevice(Look& look, const VfDeclaration& vf) {
                       "Add it to /etc/rdmove/rdmoved.toml, or correct the metadata with rdmove define.");
   }
   const auto device = rdmove::findDevice(look.live_xml, vf.alias);
+  const auto owed = std::find_if(look.owed.begin(), look.owed.end(), [&](const MovingVf& each) {
+    return each.declaration.alias == vf.alias && each.declaration.pool == vf.pool;
+  });
+  if (!device && owed != look.owed.end()) {
+    look.plan.vfs.push_back(*owed);
+    return;
+  }
   if (!device) {
     return look.error(
         "no-device", fmt::format("{} has no device with alias {}.", look.status.name, vf.alias.str()),

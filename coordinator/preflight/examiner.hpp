@@ -36,6 +36,7 @@ class Examiner {
   virtual ~Examiner() = default;
 
   /// May this domain move there? `request` names domain, destination, options and id; the rest is filled in.
+  /// Devices that it names are owed to the domain by an arrival: they need not be there.
   Examination examine(const Plan& request);
   /// The domain, its metadata and its agent, without a destination.
   std::vector<Finding> examineDomain(const Plan& request);

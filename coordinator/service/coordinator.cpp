@@ -4,6 +4,8 @@
 #include <fmt/format.h>
 #include <spdlog/spdlog.h>
 
+#include <algorithm>
+
 #include "coordinator/migration/plan_json.hpp"
 #include "coordinator/migration/traffic.hpp"
 
@@ -11,6 +13,8 @@ namespace rdmove {
 namespace {
 
 constexpr std::size_t kNewestForPrefix = 1000;
+/// The fact of a departure that took over from an arrival that was Degraded; its value is that one's id.
+constexpr const char* kMovesOn = "moves-on";
 
 /// The agent's protocol takes 64 bytes of [A-Za-z0-9._-] (docs/agent-protocol.md); libvirt's names may be
 /// anything.
@@ -48,7 +52,10 @@ Result<void> Coordinator::recover() {
     spdlog::info("migration={} phase={} role={} taken up from the journal", record.id.str(), record.phase,
                  toString(record.role));
     if (record.role == Role::kDeparture) {
-      const auto session = std::make_shared<DepartureSession>(services_, examiner_, record, *plan);
+      const bool heir = std::any_of(facts->begin(), facts->end(),
+                                    [](const FactRecord& fact) { return fact.name == kMovesOn; });
+      const auto session = std::make_shared<DepartureSession>(services_, examiner_, record, *plan,
+                                                              heir ? Debt::kInherited : Debt::kNone);
       departures_.emplace(record.id, session);
       session->start(record.phase, *facts);
     } else {
@@ -72,6 +79,15 @@ Result<MigrationId> Coordinator::depart(Plan request) {
   record.domain = request.domain;
   record.partner = request.destination;
   record.phase = "Preflight";
+  std::vector<FactRecord> facts;
+  for (const auto& [id, session] : arrivals_) {
+    if (session->record().uuid != record.uuid || session->ended()) continue;
+    // What the arrival still owed is now the departure's to bring back, should the VM stay.
+    request.vfs = session->plan().vfs;
+    facts.push_back({kMovesOn, id.str()});
+    for (const LeasedVf& lease : session->leases())
+      facts.push_back({"source-vf:" + lease.alias.str(), lease.vf.str()});
+  }
   record.plan = toJson(request);
   if (auto begun = services_.journal.begin(record); !begun) return tl::unexpected(begun.error());
   // The journal has superseded a Degraded arrival of this VM; its session must not go on plugging.
@@ -80,11 +96,16 @@ Result<MigrationId> Coordinator::depart(Plan request) {
     entry.second->supersede();
     return true;
   });
-  const auto session = std::make_shared<DepartureSession>(services_, examiner_, record, request);
+  for (const FactRecord& fact : facts) {
+    if (auto kept = services_.journal.setFact(record.id, record.role, fact.name, fact.value); !kept)
+      spdlog::error("migration={} journal: {}", record.id.str(), kept.error().sentence());
+  }
+  const auto session = std::make_shared<DepartureSession>(services_, examiner_, record, request,
+                                                          facts.empty() ? Debt::kNone : Debt::kInherited);
   departures_.emplace(record.id, session);
   // Later, so that the caller has subscribed before the first word.
-  boost::asio::post(services_.loop, [weak = std::weak_ptr(session)] {
-    if (const auto begun = weak.lock()) begun->start("", {});
+  boost::asio::post(services_.loop, [weak = std::weak_ptr(session), facts] {
+    if (const auto begun = weak.lock()) begun->start("", facts);
   });
   return record.id;
 }
@@ -166,6 +187,8 @@ void Coordinator::withdraw(const MigrationId& id, bool source_runs,
                           "this host's journal does not know " + id.str(),
                           "Look with virsh list on both hosts."));
   }
+  // A VM that ran here and has ended is not to be started again from its past over there.
+  if ((*record)->phase == "Abandoning") return answer(WithdrawAnswer{true, "ended here"});
   // The journal tells what was; who runs the domain now is libvirt's to say.
   services_.workers.run([this, uuid = (*record)->uuid, answer = std::move(answer)] {
     auto ran = runsHere(services_.hypervisor, uuid);

@@ -6,6 +6,7 @@
 #include <set>
 
 #include "coordinator/migration/arrival.hpp"
+#include "coordinator/migration/tests/declared_transitions.hpp"
 #include "coordinator/migration/tests/recorded_actions.hpp"
 
 namespace rdmove {
@@ -105,6 +106,38 @@ TEST(Arrival, every_state_and_event_goes_where_the_table_says) {
       EXPECT_EQ(arrival->machine.phase(), next);
     }
   }
+}
+
+TEST(Arrival, a_restart_goes_on_from_every_journaled_phase) {
+  for (const std::string& phase : ArrivalMachine::phases()) {
+    if (phase == "Completed" || phase == "Refused" || phase == "Withdrawn") continue;
+    Arrival arrival;
+    arrival.machine.start(phase);
+    EXPECT_EQ(arrival.machine.phase(), phase == "Staging" ? "Unstaging" : phase);
+  }
+  Arrival later;
+  later.machine.start("a phase of a later version");
+  EXPECT_EQ(later.machine.phase(), "Plugging");
+}
+
+TEST(Arrival, the_tests_take_every_transition_that_the_source_has_and_no_other) {
+  Transitions taken = {{"Boot", "Staging"}};
+  for (const std::string& phase : ArrivalMachine::phases()) {
+    for (const std::string& event : kEvents) {
+      const auto arrival = at(phase);
+      send(*arrival, phase, event);
+      if (const std::string next = arrival->machine.phase(); next != phase) taken.emplace(phase, next);
+    }
+    if (phase == "Completed" || phase == "Refused" || phase == "Withdrawn") continue;
+    Arrival recovered;
+    recovered.machine.start(phase);
+    taken.emplace("Boot", recovered.machine.phase());
+  }
+  const auto withdrawn = at("Staging");
+  withdrawn->machine.process(WithdrawRequested());
+  withdrawn->ok(Step::kStage);
+  taken.emplace("Staging", withdrawn->machine.phase());
+  EXPECT_THAT(taken, ::testing::ContainerEq(declaredTransitions(RDMOVE_MACHINES "/arrival.cpp")));
 }
 
 TEST(Arrival, every_state_that_is_no_end_can_be_left) {
