@@ -120,6 +120,8 @@ class Fabric {
                                     const std::optional<IdentityRecord>& kept) = 0;
   /// The record of a VF that got this identity from somebody else: what was before is not known.
   virtual IdentityRecord recordOf(const VfName&, const Identity&) = 0;
+  /// The host's driver that a VF was taken from and is given back to; empty when none had it.
+  virtual std::string hostDriver(const IdentityRecord&) { return {}; }
   /// One of a record's texts for people; empty when it is none.
   virtual Words wordsOf(const std::string& record_text) = 0;
 

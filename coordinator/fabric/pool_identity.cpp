@@ -121,6 +121,11 @@ Result<void> PoolFabric::takeIdentity(const VfName& vf, const Identity& identity
   return identity_.take(*place, identity, *memory);
 }
 
+std::string PoolFabric::hostDriver(const IdentityRecord& record) {
+  const auto before = settingsFromJson(record.before);
+  return before ? before->driver.value_or("") : "";
+}
+
 Words PoolFabric::wordsOf(const std::string& record_text) {
   const auto settings = settingsFromJson(record_text);
   return settings ? fabric::wordsOf(*settings) : Words{};

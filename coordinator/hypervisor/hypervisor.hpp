@@ -96,6 +96,16 @@ class Hypervisor {
   /// Live only. Idempotent by the user alias: present already is success. kConflict: job lock, try again.
   virtual Result<void> attach(const DomainUuid&, const std::string& device_xml) = 0;
 
+  /// A PCI device ("0000:3b:00.2") taken from the host's driver, for VFIO; blocks while that lets go. Success
+  /// when VFIO has it already. kConflict when a domain has it.
+  virtual Result<void> takeFromHost(const std::string& pci) {
+    return failure(ErrorCode::kInternal, "take " + pci + " from the host", "this hypervisor cannot");
+  }
+  /// The reverse: the kernel chooses the driver, as when the device is new.
+  virtual Result<void> giveToHost(const std::string& pci) {
+    return failure(ErrorCode::kInternal, "give " + pci + " to the host", "this hypervisor cannot");
+  }
+
   /// Blocks until libvirt's peer-to-peer migration has ended.
   virtual Result<void> migrate(const MigrationRequest&) = 0;
   virtual Result<void> startPostcopy(const DomainUuid&) = 0;

@@ -1,4 +1,6 @@
 // Devices of a running domain: asking for their removal, attaching them.
+#include <algorithm>
+
 #include "coordinator/hypervisor/device_xml.hpp"
 #include "coordinator/hypervisor/domain_xml.hpp"
 #include "coordinator/hypervisor/libvirt_driver.hpp"
@@ -31,6 +33,13 @@ Result<void> presentOr(virDomainPtr domain, const DeviceAlias& alias, const std:
   return error;
 }
 
+/// libvirt's name for it: "pci_0000_3b_00_2".
+std::string nodeDeviceName(std::string pci) {
+  std::replace_if(
+      pci.begin(), pci.end(), [](char c) { return c == ':' || c == '.'; }, '_');
+  return "pci_" + pci;
+}
+
 }  // namespace
 
 Result<void> LibvirtDriver::detach(const DomainUuid& uuid, const DeviceAlias& alias) {
@@ -58,6 +67,26 @@ Result<void> LibvirtDriver::attach(const DomainUuid& uuid, const std::string& de
   if (virDomainAttachDeviceFlags(target->domain.get(), device_xml.c_str(), VIR_DOMAIN_AFFECT_LIVE) == 0)
     return {};
   return presentOr(target->domain.get(), *alias, device_xml, libvirtFailure(attempted));
+}
+
+Result<void> LibvirtDriver::takeFromHost(const std::string& pci) {
+  const std::string attempted = "take " + pci + " from the host's driver";
+  auto connection = connection_.forCall();
+  if (!connection) return tl::unexpected(connection.error());
+  const NodeDeviceRef device(virNodeDeviceLookupByName(connection->get(), nodeDeviceName(pci).c_str()));
+  if (!device) return libvirtFailure(attempted);
+  if (virNodeDeviceDetachFlags(device.get(), "vfio", 0) != 0) return libvirtFailure(attempted);
+  return {};
+}
+
+Result<void> LibvirtDriver::giveToHost(const std::string& pci) {
+  const std::string attempted = "give " + pci + " back to the host's driver";
+  auto connection = connection_.forCall();
+  if (!connection) return tl::unexpected(connection.error());
+  const NodeDeviceRef device(virNodeDeviceLookupByName(connection->get(), nodeDeviceName(pci).c_str()));
+  if (!device) return libvirtFailure(attempted);
+  if (virNodeDeviceReAttach(device.get()) != 0) return libvirtFailure(attempted);
+  return {};
 }
 
 }  // namespace rdmove

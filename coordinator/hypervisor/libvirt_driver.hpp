@@ -27,6 +27,9 @@ class LibvirtDriver final : public Hypervisor {
   Result<void> detach(const DomainUuid&, const DeviceAlias&) override;
   Result<void> attach(const DomainUuid&, const std::string& device_xml) override;
 
+  Result<void> takeFromHost(const std::string& pci) override;
+  Result<void> giveToHost(const std::string& pci) override;
+
   Result<void> migrate(const MigrationRequest&) override;
   Result<void> startPostcopy(const DomainUuid&) override;
   Result<void> abortJob(const DomainUuid&) override;

@@ -13,6 +13,7 @@ ErrorCode mapped(const virError& error) {
     case VIR_ERR_NO_DOMAIN:
     case VIR_ERR_DEVICE_MISSING:
     case VIR_ERR_NO_DOMAIN_METADATA:
+    case VIR_ERR_NO_NODE_DEVICE:
       return ErrorCode::kNotFound;
     case VIR_ERR_OPERATION_TIMEOUT:  // "cannot acquire state change lock"
     case VIR_ERR_RESOURCE_BUSY:

@@ -19,6 +19,11 @@ struct DomainFree {
 };
 using DomainRef = std::unique_ptr<virDomain, DomainFree>;
 
+struct NodeDeviceFree {
+  void operator()(virNodeDevice* device) const { virNodeDeviceFree(device); }
+};
+using NodeDeviceRef = std::unique_ptr<virNodeDevice, NodeDeviceFree>;
+
 struct CFree {
   void operator()(void* memory) const;
 };

@@ -3,6 +3,7 @@
 #include <spdlog/spdlog.h>
 
 #include "coordinator/migration/arrival_session.hpp"
+#include "coordinator/migration/host_driver.hpp"
 #include "coordinator/migration/plan_json.hpp"
 #include "coordinator/migration/vf_records.hpp"
 
@@ -50,6 +51,8 @@ void ArrivalSession::stageIdentities(Attempt attempt, IdentityRecords records) {
         for (std::size_t i = 0; i < leases.size(); ++i) {
           const auto record = recordOf(records, leases[i].vf);
           if (!record) continue;
+          if (auto free = takeFromHost(services_.fabric, services_.hypervisor, leases[i].vf, *record); !free)
+            return free;
           auto staged = services_.fabric.stageIdentity(leases[i].vf, plan.vfs[i], *record);
           if (!staged) return staged;
         }
@@ -87,6 +90,8 @@ void ArrivalSession::takeStaged(std::function<void(Result<void>)> then) {
           if (!record) continue;
           auto taken = services_.fabric.takeIdentity(leases[i].vf, plan.vfs[i].declaration.identity, record);
           if (!taken) return taken;
+          if (auto given = giveToHost(services_.fabric, services_.hypervisor, leases[i].vf, *record); !given)
+            return given;
         }
         return {};
       },

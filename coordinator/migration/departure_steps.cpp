@@ -5,6 +5,7 @@
 #include "coordinator/hypervisor/domain_xml.hpp"
 #include "coordinator/migration/agent_devices.hpp"
 #include "coordinator/migration/departure_session.hpp"
+#include "coordinator/migration/host_driver.hpp"
 #include "coordinator/migration/plan_json.hpp"
 #include "coordinator/migration/traffic.hpp"
 #include "coordinator/migration/vf_records.hpp"
@@ -259,6 +260,8 @@ void DepartureSession::replug(Attempt attempt) {
           const auto give = [&](Attached attached) {
             return services_.fabric.giveIdentity(where->second, vf, record, attached);
           };
+          if (auto free = takeAgainFromHost(services_.fabric, services_.hypervisor, where->second); !free)
+            return tl::unexpected(free.error());
           if (auto live = give(Attached::kNotYet); !live) return tl::unexpected(live.error());
           auto attached = services_.hypervisor.attach(plan.uuid, *element);
           if (!attached) return tl::unexpected(attached.error());

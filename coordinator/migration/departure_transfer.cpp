@@ -4,7 +4,9 @@
 
 #include "coordinator/hypervisor/domain_xml.hpp"
 #include "coordinator/migration/departure_session.hpp"
+#include "coordinator/migration/host_driver.hpp"
 #include "coordinator/migration/traffic.hpp"
+#include "coordinator/migration/vf_records.hpp"
 
 namespace rdmove {
 namespace {
@@ -259,7 +261,13 @@ void DepartureSession::checkArrival() {
 /// One that runs may have come back by other means; only when it runs over there as well it is the copy. The
 /// same goes for a definition that libvirt did not remove, because the migration failed in its eyes.
 void DepartureSession::returnVf(Attempt attempt) {
-  const auto work = [this, plan = plan_]() -> Result<void> {
+  const auto records = identityRecords(services_.journal);
+  if (!records) {
+    return later([this, attempt, error = records.error()] {
+      answer(Step::kReturnVf, attempt, tl::unexpected(error));
+    });
+  }
+  const auto leave = [this, plan = plan_]() -> Result<void> {
     const auto status = services_.hypervisor.find(plan.uuid.str());
     if (!status) {
       if (status.error().code == ErrorCode::kNotFound) return {};
@@ -278,6 +286,15 @@ void DepartureSession::returnVf(Attempt attempt) {
       if (auto gone = services_.hypervisor.destroy(plan.uuid); !gone) return gone;
     }
     return plan.persistent ? services_.hypervisor.undefine(plan.uuid) : Result<void>();
+  };
+  const auto work = [this, leave, records = *records, vfs = source_vfs_]() -> Result<void> {
+    if (auto left = leave(); !left) return left;
+    for (const auto& [alias, vf] : vfs) {
+      const auto record = recordOf(records, vf);
+      if (!record) continue;
+      if (auto given = giveToHost(services_.fabric, services_.hypervisor, vf, *record); !given) return given;
+    }
+    return {};
   };
   offload<void>(work, [this, attempt](Result<void> left) {
     // Nothing of the VM is here: what its VFs were before it need not be known any more.

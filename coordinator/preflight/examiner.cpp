@@ -288,9 +288,10 @@ std::vector<Finding> Examiner::examineArrival(const Plan& plan, const HostName& 
               config_.host.str(), pool.str(), source.str()));
       continue;
     }
-    const PoolConfig& configured = config_.pools.at(pool);
-    for (Finding& trouble : poolTroubles(configured, *pfs, *all, config_.host.str()))
-      look.result.findings.push_back(std::move(trouble));
+    if (const auto configured = config_.pools.find(pool); configured != config_.pools.end()) {
+      auto troubles = poolTroubles(configured->second, *pfs, *all, config_.host.str());
+      std::move(troubles.begin(), troubles.end(), std::back_inserter(look.result.findings));
+    }
     const std::vector<VfInfo> free = freeVfs(*all, pool, taken);
     if (free.size() < count) {
       look.error("no-free-vf",

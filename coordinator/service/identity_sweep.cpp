@@ -4,6 +4,7 @@
 
 #include <boost/asio/post.hpp>
 
+#include "coordinator/migration/host_driver.hpp"
 #include "coordinator/preflight/occupancy.hpp"
 
 namespace rdmove {
@@ -53,7 +54,8 @@ void IdentitySweep::takeOff(IdentityRecords records) {
   services_.workers.run([this, records = std::move(records), alive = std::weak_ptr<int>(alive_)] {
     std::vector<VfName> taken;
     for (const auto& [vf, record] : records) {
-      const auto off = services_.fabric.takeIdentity(vf, Identity{}, record);
+      auto off = services_.fabric.takeIdentity(vf, Identity{}, record);
+      if (off) off = giveToHost(services_.fabric, services_.hypervisor, vf, record);
       if (off) taken.push_back(vf);
       // A VF that is not there any more has no identity either.
       if (!off && off.error().code == ErrorCode::kNotFound) taken.push_back(vf);

@@ -40,6 +40,8 @@ struct VfSettings {
   std::optional<Guid> port_guid{};
   std::optional<PartitionSlots> partitions{};
   std::optional<LinkPolicy> link{};
+  /// The host's driver that had the VF, where one had. Only remembered: binding is libvirt's.
+  std::optional<std::string> driver{};
   bool operator==(const VfSettings&) const = default;
 };
 

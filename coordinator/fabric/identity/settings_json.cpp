@@ -1,6 +1,6 @@
 // The journal's form of a VF's settings: {"mac":"52:…","vlan":{"id":7,"priority":0,"protocol":"802.1Q"},
 // "trust":true,"spoof_check":false,"rates":{"min":0,"max":100},"node_guid":"00:…","port_guid":"00:…",
-// "partitions":[0,null],"link":"auto"}. docs/journal.md names it.
+// "partitions":[0,null],"link":"auto","driver":"mlx5_core"}. docs/journal.md names it.
 #include <nlohmann/json.hpp>
 
 #include "coordinator/fabric/identity/settings.hpp"
@@ -55,6 +55,8 @@ VfSettings readAll(const json& in) {
       out.partitions = readSlots(value);
     else if (name == "link")
       out.link = known(parseLinkPolicy(value.get<std::string>()), value);
+    else if (name == "driver")
+      out.driver = value.get<std::string>();
     else
       throw std::out_of_range("there is no field " + name);
   }
@@ -82,6 +84,7 @@ std::string toJson(const VfSettings& settings) {
     out["partitions"] = std::move(slots);
   }
   if (settings.link) out["link"] = std::string(toString(*settings.link));
+  if (settings.driver) out["driver"] = *settings.driver;
   return out.dump();
 }
 

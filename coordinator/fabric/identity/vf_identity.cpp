@@ -78,6 +78,10 @@ VfSettings VfIdentity::beforeOf(const Look& at, const VfSettings& given,
                                 const std::optional<VfMemory>& kept) {
   VfSettings before;
   const VfSettings own = guidsOfDevice(files_, at.vf.pci);
+  if (const std::string driver = driverOf(files_, at.vf.pci); isHostDriver(driver))
+    before.driver = driver;
+  else if (kept)
+    before.driver = kept->before.driver;  // it was taken from that one for an earlier VM
   for (const Field field : kFields) {
     if (!has(given, field)) continue;
     const bool told = !isGuid(field) || port_.isTold(at.vf, field, at.now);

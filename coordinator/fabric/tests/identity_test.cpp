@@ -476,5 +476,15 @@ TEST(Identity, a_driver_that_refuses_a_value_is_quoted) {
   EXPECT_EQ(bench.host.snapshot(), before);
 }
 
+TEST(HostDriver, is_remembered_from_when_it_last_had_the_vf) {
+  Bench bench(bound(mlx5Ethernet(), "mlx5_core"));
+  const auto memory = bench.plan(ethernet());
+  EXPECT_EQ(memory.before.driver, "mlx5_core");
+  bench.adapter.unbind(bench.vf());
+  bench.adapter.bind(bench.vf(), "vfio-pci");
+  EXPECT_EQ(bench.plan(ethernet(), memory).before.driver, "mlx5_core") << "it was ours that took it";
+  EXPECT_FALSE(bench.plan(ethernet()).before.driver) << "VFIO had it before us";
+}
+
 }  // namespace
 }  // namespace rdmove::fabric

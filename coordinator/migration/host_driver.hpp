@@ -1,0 +1,22 @@
+// A VF is taken from the host's driver before a VM gets it, ahead of the attach (which then has
+// managed='no'), and given back when no VM has it any more. The record of what the VF was before says whether
+// a driver had it. Blocks; workers only.
+#pragma once
+
+#include "coordinator/fabric/fabric.hpp"
+#include "coordinator/hypervisor/hypervisor.hpp"
+
+namespace rdmove {
+
+/// Both: success when no driver had it.
+Result<void> takeFromHost(Fabric& fabric, Hypervisor& hypervisor, const VfName& vf,
+                          const IdentityRecord& record);
+/// A VF that is not there any more has no driver either: success.
+Result<void> giveToHost(Fabric& fabric, Hypervisor& hypervisor, const VfName& vf,
+                        const IdentityRecord& record);
+
+/// Before a VF is attached again where it was: libvirt gave one with managed='yes' back to its driver as it
+/// was detached.
+Result<void> takeAgainFromHost(Fabric& fabric, Hypervisor& hypervisor, const VfName& vf);
+
+}  // namespace rdmove
