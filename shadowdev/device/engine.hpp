@@ -73,8 +73,8 @@ class Engine {
   int take_away(VirtualQp& qp);  ///< EAGAIN: its queues are not empty yet
   void unhold(VirtualQp& qp);
   void lose(VirtualQp& qp, bool event);
-  void revoke(VirtualQp& qp);         ///< takes a grant back
-  void ask_to_revoke(VirtualQp& qp);  ///< tells the peer to, once our marker is home; no lock held
+  void revoke(VirtualQp& qp);            ///< takes a grant back
+  void tell_move_is_off(VirtualQp& qp);  ///< and that our marker is home, once it is; no lock held
 
   // restoring.cpp: one QP on its way back
   int make(VirtualQp& qp);  ///< to INIT, with its receives

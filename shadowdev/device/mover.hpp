@@ -38,6 +38,7 @@ class Mover {
  private:
   enum class Stage : std::uint8_t { Live, Draining, Freezing, Clearing, Parked, Making, Connecting };
   struct Progress {
+    bool asked = false;   ///< the peer may hold
     bool told = false;    ///< the peer holds
     bool agreed = false;  ///< nothing is under way in either direction
     bool frozen = false;  ///< the peer takes its QP away as well

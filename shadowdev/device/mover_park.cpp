@@ -53,6 +53,7 @@ Result<void> Mover::begin_park() {
                                  context_.name, qp->qp_num));
   }
   context_.moving = true;
+  context_.ready = false;  // peers that come back now wait until we do
   stage_ = Stage::Draining;
   progress_.clear();
   vacuum_.reset();
@@ -92,6 +93,7 @@ Result<Mover::Step> Mover::park() {
 
 bool Mover::settle_with_peer(VirtualQp& qp, Progress& progress, Lock& hold) {
   if (!progress.told) {
+    progress.asked = true;
     const auto answer = ask(qp, about(qp, Ask::Hold), hold);
     if (!is_here(&qp) || !answer) return false;
     progress.nobody = answer->said == Said::NotThere;
@@ -216,7 +218,6 @@ Result<Mover::Step> Mover::clear() {
     context_.physical = nullptr;
   }
   context_.presence = Presence::Parked;
-  context_.ready = false;
   stage_ = Stage::Parked;
   return Step::Done;
 }
@@ -230,17 +231,21 @@ void Mover::roll_back() {
     {
       const std::lock_guard state(qp->lock);
       qp->own_move = false;
+      qp->owes_unhold = progress_[qp].asked;
     }
-    if (progress_[qp].told) ask(*qp, about(*qp, Ask::Unhold), hold);
-    if (is_here(qp)) engine_.unhold(*qp);
+    engine_.unhold(*qp);
+    hold.unlock();
+    engine_.tell_move_is_off(*qp);
+    hold.lock();
   }
   context_.moving = false;
+  context_.ready = true;
   stage_ = Stage::Live;
   engine_.came_back.notify_all();
 }
 
 void Mover::lose() {
-  const Lock hold(engine_.control);
+  Lock hold(engine_.control);
   for (VirtualCq* cq : context_.cqs) cq->target.store(&cq->gate, std::memory_order_release);
   for (VirtualQp* qp : context_.qps) qp->target.store(&qp->gate, std::memory_order_release);
   quiesce(std::chrono::steady_clock::now() + engine_.options.quiesce_within);
@@ -249,14 +254,19 @@ void Mover::lose() {
     while (engine_.harvest(*cq) > 0) {
     }
   }
-  for (VirtualQp* qp : context_.qps)
-    if (qp->phase.load() != Phase::Parked) engine_.lose(*qp, true);
+  std::vector<std::pair<ibv_gid, Question>> peers;
+  for (VirtualQp* qp : context_.qps) {
+    if (has_peer(*qp)) peers.emplace_back(qp->attr.ah_attr.grh.dgid, about(*qp, Ask::Gone));
+    engine_.lose(*qp, true);
+  }
   Engine::raise(context_, ibv_async_event{{}, IBV_EVENT_DEVICE_FATAL});
   context_.presence = Presence::Lost;
   context_.moving = false;
   context_.ready = false;
   stage_ = Stage::Live;
   engine_.came_back.notify_all();
+  hold.unlock();
+  for (const auto& [to, question] : peers) engine_.ask(context_.gid, to, question);
 }
 
 }  // namespace rdmove::shadow

@@ -108,6 +108,7 @@ struct VirtualQp : ibv_qp {
   bool receive_marker_posted = false;
   bool error_posted = false;
   bool marker_done = false;
+  bool owes_unhold = false;  ///< after a move that was taken back: the peer has not answered yet
   bool owes_revoke = false;  ///< after a move that was taken back: the peer may take its grant back when our
                              ///< marker has come home
   std::vector<std::uint64_t> stale_markers;  ///< of moves that were taken back, still on their way
@@ -152,7 +153,7 @@ struct VirtualContext : verbs_context {
   ibv_gid gid{};
   Presence presence = Presence::Live;
   bool moving = false;
-  bool ready = true;  ///< everything but QPs has its physical object
+  bool ready = true;  ///< peers may connect: all but QPs has its physical object, and stays
   std::uint32_t moves = 0;
   bool numbers_differ = false;  ///< a QP was made again: its number is not the physical one
   ibv_device_attr device_attributes{};

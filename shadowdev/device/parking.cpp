@@ -28,7 +28,7 @@ void Engine::hold(VirtualQp& qp) {
   qp.phase = Phase::Held;
   qp.moving = true;
   if (qp.marker_posted && !qp.marker_done) qp.stale_markers.push_back(qp.marker);
-  qp.owes_revoke = false;
+  qp.owes_revoke = qp.owes_unhold = false;
   qp.marker = cookie();
   qp.marker_posted = qp.marker_done = qp.receive_marker_posted = qp.error_posted = qp.flush_done = false;
   qp.flushed = 0;

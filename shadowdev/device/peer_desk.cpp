@@ -72,6 +72,8 @@ Answer PeerDesk::answer(const ibv_gid& from, const ibv_gid& to, const Question& 
       return is_next || is_same ? reconnect(**context, qp, question) : refuse();
     case Ask::Go:
       return is_same ? go(qp) : refuse();
+    case Ask::Gone:
+      return is_next || is_same ? gone(qp) : refuse();
     case Ask::Revoke:
       if (!is_same) return refuse();
       engine_.revoke(qp);
@@ -162,6 +164,13 @@ Answer PeerDesk::reconnect(VirtualContext& context, VirtualQp& qp, const Questio
 
 Answer PeerDesk::go(VirtualQp& qp) {
   if (qp.phase.load() == Phase::Waiting) engine_.release(qp);
+  return says(Said::Yes);
+}
+
+Answer PeerDesk::gone(VirtualQp& qp) {
+  // Held, its own requests find out for themselves; from freezing on there is nobody to ask.
+  if (qp.phase.load() < Phase::Frozen) return unhold(qp);
+  engine_.lose(qp, true);
   return says(Said::Yes);
 }
 

@@ -28,6 +28,7 @@ class PeerDesk {
   Answer reconnect(VirtualContext& context, VirtualQp& qp, const Question& question);
   Answer go(VirtualQp& qp);
   Answer unhold(VirtualQp& qp);
+  Answer gone(VirtualQp& qp);
   Answer keys(VirtualContext& context, VirtualQp& qp, const Question& question);
   Answer refuse();
 

@@ -29,6 +29,7 @@ enum class Ask : std::uint8_t {
   Keys = 8,       ///< what are these remote keys now?
   Numbers = 9,    ///< UD: my QPs are here now
   Revoke = 10,    ///< my marker has come back: take back what let it in
+  Gone = 11,      ///< my end went with its device
 };
 
 enum class Said : std::uint8_t {

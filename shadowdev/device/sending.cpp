@@ -160,13 +160,12 @@ void Engine::pump(VirtualContext& context) {
     bool tells = false;
     {
       const std::lock_guard hold(qp->lock);
-      if (waits(*qp)) continue;
-      tells = qp->owes_revoke;
-      if (qp->held.empty() && !tells) continue;
+      tells = qp->owes_unhold || qp->owes_revoke;
+      if (!tells && (waits(*qp) || qp->held.empty())) continue;
       asks = qp->asking.has_value();
       if (!asks) failed = release_held(*qp);
     }
-    if (tells) ask_to_revoke(*qp);
+    if (tells) tell_move_is_off(*qp);
     if (asks && !learn_keys(*qp)) continue;
     if (asks) {
       const std::lock_guard hold(qp->lock);
@@ -176,28 +175,31 @@ void Engine::pump(VirtualContext& context) {
   }
 }
 
-void Engine::ask_to_revoke(VirtualQp& qp) {
-  Question question;
-  ibv_gid to{};
-  {
-    const std::lock_guard hold(qp.lock);
-    if (!qp.owes_revoke) return;
-    if (qp.marker_posted && !qp.marker_done) {
-      ++to_pump;
-      return;
+void Engine::tell_move_is_off(VirtualQp& qp) {
+  for (const Ask what : {Ask::Unhold, Ask::Revoke}) {
+    Question question;
+    ibv_gid to{};
+    bool& owes = what == Ask::Unhold ? qp.owes_unhold : qp.owes_revoke;
+    {
+      const std::lock_guard hold(qp.lock);
+      if (!owes) continue;
+      if (what == Ask::Revoke && ((qp.marker_posted && !qp.marker_done) || !qp.stale_markers.empty())) {
+        ++to_pump;
+        return;
+      }
+      question.ask = what;
+      question.from_number = qp.qp_num;
+      question.to_number = qp.attr.dest_qp_num;
+      question.from_epoch = static_cast<std::uint32_t>(qp.epoch) + (what == Ask::Unhold ? 1 : 0);
+      to = qp.attr.ah_attr.grh.dgid;
     }
-    question.ask = Ask::Revoke;
-    question.from_number = qp.qp_num;
-    question.to_number = qp.attr.dest_qp_num;
-    question.from_epoch = static_cast<std::uint32_t>(qp.epoch);
-    to = qp.attr.ah_attr.grh.dgid;
-  }
-  const bool told = ask(context_of(qp).gid, to, question).has_value();
-  const std::lock_guard hold(qp.lock);
-  if (told)
-    qp.owes_revoke = false;
-  else
+    const bool told = ask(context_of(qp).gid, to, question).has_value();
+    const std::lock_guard hold(qp.lock);
+    owes = owes && !told;
+    if (told) continue;
     ++to_pump;
+    return;
+  }
 }
 
 bool Engine::learn_keys(VirtualQp& qp) {

@@ -80,6 +80,7 @@ void Vacuum::count() {
 }
 
 int Vacuum::round(Engine& engine) {
+  if (done_) return 0;
   if (!ready_)
     if (const int error = set_up(engine)) return error;
   count();
@@ -91,7 +92,8 @@ int Vacuum::round(Engine& engine) {
     if (const int error = ibv_post_send(sender_, &wr, &bad)) return error;
     ++sent_;
   }
-  return empty_ && ended_ == sent_ && taken == succeeded_ ? 0 : EAGAIN;
+  done_ = empty_ && ended_ == sent_ && taken == succeeded_;
+  return done_ ? 0 : EAGAIN;
 }
 
 int Vacuum::clean(Engine& engine) {

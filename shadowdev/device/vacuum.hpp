@@ -27,6 +27,7 @@ class Vacuum {
   ibv_qp* sender_ = nullptr;
   ibv_qp* taker_ = nullptr;
   bool ready_ = false;
+  bool done_ = false;
   bool empty_ = false;  ///< the sender was told that there is no receive
   std::size_t sent_ = 0;
   std::size_t ended_ = 0;
