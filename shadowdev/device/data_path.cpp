@@ -114,20 +114,26 @@ int Engine::send(VirtualQp& qp, ibv_send_wr* wr, ibv_send_wr** bad) {
 }
 
 int Engine::receive(VirtualQp& qp, ibv_recv_wr* wr, ibv_recv_wr** bad) {
-  const std::lock_guard hold(qp.receive_lock);
-  for (; wr != nullptr; wr = wr->next) {
-    *bad = wr;
-    if (qp.srq != nullptr || wr->num_sge > static_cast<int>(qp.init.cap.max_recv_sge)) return EINVAL;
-    if (qp.holds_receives) {
-      // In ERR it is accepted and lost, as the physical queue does it.
-      if (qp.lost) continue;
-      if (qp.parked_receives.size() >= qp.init.cap.max_recv_wr) return ENOMEM;
-      qp.parked_receives.push_back(ReceiveWork::of(*wr));
-      continue;
+  std::vector<ibv_wc> flushes;
+  int error = 0;
+  {
+    const std::lock_guard hold(qp.receive_lock);
+    for (; wr != nullptr && error == 0; wr = wr->next) {
+      *bad = wr;
+      if (qp.srq != nullptr || wr->num_sge > static_cast<int>(qp.init.cap.max_recv_sge))
+        error = EINVAL;
+      else if (qp.holds_receives && qp.lost)
+        flushes.push_back(flush_of(qp, wr->wr_id));
+      else if (!qp.holds_receives)
+        error = post_receive(qp, ReceiveWork::of(*wr));
+      else if (qp.parked_receives.size() >= qp.init.cap.max_recv_wr)
+        error = ENOMEM;
+      else
+        qp.parked_receives.push_back(ReceiveWork::of(*wr));
     }
-    if (const int error = post_receive(qp, ReceiveWork::of(*wr))) return error;
   }
-  return 0;
+  if (!flushes.empty()) show_all(*static_cast<VirtualCq*>(qp.recv_cq), flushes);
+  return error;
 }
 
 int Engine::receive(VirtualSrq& srq, ibv_recv_wr* wr, ibv_recv_wr** bad) {

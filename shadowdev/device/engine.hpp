@@ -49,7 +49,8 @@ class Engine {
   std::uint32_t local_key(VirtualContext& context, std::uint32_t key);
   static std::uint32_t dead_key(VirtualContext& context);
   void pump(VirtualContext& context);  ///< sends that wait for nothing but a try
-  bool learn_keys(VirtualQp& qp);      ///< asks the peer; no lock held
+  void end_doomed(VirtualQp& qp);  ///< a QP whose peer went: once its flushes are in, its program has them
+  bool learn_keys(VirtualQp& qp);  ///< asks the peer; no lock held
 
   // harvest.cpp
   int harvest(VirtualCq& cq);  ///< with cq.lock; completions moved, or -1

@@ -254,6 +254,7 @@ void Mover::lose() {
     while (engine_.harvest(*cq) > 0) {
     }
   }
+  if (vacuum_) vacuum_->clean(engine_);
   std::vector<std::pair<ibv_gid, Question>> peers;
   for (VirtualQp* qp : context_.qps) {
     if (has_peer(*qp)) peers.emplace_back(qp->attr.ah_attr.grh.dgid, about(*qp, Ask::Gone));

@@ -113,9 +113,10 @@ struct VirtualQp : ibv_qp {
                              ///< marker has come home
   std::vector<std::uint64_t> stale_markers;  ///< of moves that were taken back, still on their way
   bool broken = false;                       ///< it failed by itself: what its peer holds cannot be agreed on
-  bool alone = false;        ///< nobody shadows its peer, or its peer is not connected to it yet
-  bool lost = false;         ///< in ERR without a physical QP, until RESET
-  unsigned quiet = 0;        ///< rounds without a completion, of one that cannot say when it is empty
+  bool alone = false;   ///< nobody shadows its peer, or its peer is not connected to it yet
+  bool doomed = false;  ///< its peer's device went while it was being frozen: it is lost when it is empty
+  bool lost = false;    ///< in ERR without a physical QP, until RESET
+  unsigned quiet = 0;   ///< rounds without a completion, of one that cannot say when it is empty
   std::uint64_t marker = 0;  ///< wr_id of both markers: random, so that it is no wr_id of the program
   bool flush_done = false;
   std::size_t flushed = 0;

@@ -170,7 +170,12 @@ Answer PeerDesk::go(VirtualQp& qp) {
 Answer PeerDesk::gone(VirtualQp& qp) {
   // Held, its own requests find out for themselves; from freezing on there is nobody to ask.
   if (qp.phase.load() < Phase::Frozen) return unhold(qp);
-  engine_.lose(qp, true);
+  if (qp.phase.load() == Phase::Frozen) {
+    qp.doomed = true;  // what it flushes comes first
+    ++engine_.to_pump;
+  } else {
+    engine_.lose(qp, true);
+  }
   return says(Said::Yes);
 }
 

@@ -179,7 +179,7 @@ int ShadowVerbs::to_reset(VirtualQp& qp) {
   qp.attr = {};
   qp.state = IBV_QPS_RESET;
   std::fill(std::begin(qp.masks), std::end(qp.masks), 0);
-  qp.broken = qp.alone = qp.lost = qp.moving = qp.granted = qp.holds_receives = false;
+  qp.broken = qp.alone = qp.lost = qp.doomed = qp.moving = qp.granted = qp.holds_receives = false;
   qp.held.clear();
   qp.outstanding.clear();
   qp.parked_receives.clear();

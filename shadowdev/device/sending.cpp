@@ -161,11 +161,12 @@ void Engine::pump(VirtualContext& context) {
     {
       const std::lock_guard hold(qp->lock);
       tells = qp->owes_unhold || qp->owes_revoke;
-      if (!tells && (waits(*qp) || qp->held.empty())) continue;
+      if (!tells && !qp->doomed && (waits(*qp) || qp->held.empty())) continue;
       asks = qp->asking.has_value();
       if (!asks) failed = release_held(*qp);
     }
     if (tells) tell_move_is_off(*qp);
+    if (qp->doomed && !qp->lost) end_doomed(*qp);
     if (asks && !learn_keys(*qp)) continue;
     if (asks) {
       const std::lock_guard hold(qp->lock);
@@ -173,6 +174,15 @@ void Engine::pump(VirtualContext& context) {
     }
     if (!failed.empty()) show_all(*static_cast<VirtualCq*>(qp->send_cq), failed);
   }
+}
+
+void Engine::end_doomed(VirtualQp& qp) {
+  const std::unique_lock hold(control, std::try_to_lock);
+  if (!hold.owns_lock() || take_away(qp) != 0) {
+    ++to_pump;
+    return;
+  }
+  lose(qp, true);
 }
 
 void Engine::tell_move_is_off(VirtualQp& qp) {

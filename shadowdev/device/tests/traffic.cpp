@@ -283,6 +283,55 @@ std::string Side::missing() const {
   return said;
 }
 
+bool Side::is_as_after_some_of(const Side& sender, unsigned pair) const {
+  const auto& items = plan_.streams[sender.end_][pair].items;
+  const Queue& queue = sender.queues[pair];
+  std::size_t certain = 0;
+  for (const Seen& seen : queue.sends)
+    if (seen.status == IBV_WC_SUCCESS) certain = static_cast<std::uint32_t>(seen.wr_id) + 1;
+  const std::size_t begin = ring_slot(pair, 0);
+  std::vector<std::byte> expected(kPerPair - 2 * kMostItems * kSlot);
+  const auto same = [&] { return std::equal(expected.begin(), expected.end(), &memory_[begin]); };
+  for (std::size_t done = 0;; ++done) {
+    if (done >= certain && same()) return true;
+    if (done == queue.sent) return false;
+    const Item& item = items[done];
+    if (item.op == Op::Write || item.op == Op::WriteImm)
+      std::copy_n(&sender.memory_[source(pair, done)], item.length,
+                  &expected[ring_slot(pair, item.slot) - begin]);
+    if (item.op != Op::Add && item.op != Op::Swap) continue;
+    std::byte* at = &expected[counter(pair, item.slot) - begin];
+    std::uint64_t value = 0;
+    std::memcpy(&value, at, 8);
+    value = item.op == Op::Add ? value + 3 : (value == 0 ? 7 : value);
+    std::memcpy(at, &value, 8);
+  }
+}
+
+std::string Side::unanswered(unsigned pair, bool receives_too) const {
+  const auto& items = plan_.streams[end_][pair].items;
+  const Queue& queue = queues[pair];
+  std::size_t next = 0;
+  bool in_error = false;
+  for (const Seen& seen : queue.sends) {
+    const auto item = static_cast<std::uint32_t>(seen.wr_id);
+    if (in_error && seen.status == IBV_WC_SUCCESS) return "a success after an error";
+    in_error = in_error || seen.status != IBV_WC_SUCCESS;
+    if (item < next) return "a send completed twice, or out of order";
+    for (; next < item; ++next)
+      if (items[next].signalled) return "no completion of send " + std::to_string(next);
+    next = item + 1;
+  }
+  for (; next < queue.sent; ++next)
+    if (items[next].signalled) return "no completion of send " + std::to_string(next);
+  if (srq_ != nullptr) return {};
+  for (std::size_t i = 1; i < queue.receives.size(); ++i)
+    if (queue.receives[i].wr_id <= queue.receives[i - 1].wr_id)
+      return "a receive completed twice, or out of order";
+  if (receives_too && queue.receives.size() != queue.posted) return "a receive is missing";
+  return {};
+}
+
 std::size_t Side::needed(unsigned pair) const {
   return plan_.streams[1 - end_][pair].receives;
 }

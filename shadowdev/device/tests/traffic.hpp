@@ -64,6 +64,11 @@ class Side {
   void poll();
   [[nodiscard]] bool complete() const;
   [[nodiscard]] std::string missing() const;
+  /// Whether the memory that `sender` writes to is as after its first requests in order, each once, and at
+  /// least those whose success it has seen.
+  [[nodiscard]] bool is_as_after_some_of(const Side& sender, unsigned pair) const;
+  /// What is left out of the plan by requests that failed: each that asks for a completion has one, in order.
+  [[nodiscard]] std::string unanswered(unsigned pair, bool receives_too) const;
   [[nodiscard]] ibv_context* context() const { return context_; }
   [[nodiscard]] const std::vector<std::byte>& memory() const { return memory_; }
 
