@@ -1,8 +1,12 @@
 // The shadow device on the provider in memory: what a program sees of a move.
 #include <gmock/gmock.h>
 
+#include <set>
+
+#include "shadowdev/device/snapshot_of.hpp"
 #include "shadowdev/device/tests/world.hpp"
 #include "shadowdev/fakeverbs/testkit.hpp"
+#include "shadowdev/model/snapshot.hpp"
 
 namespace rdmove::shadow::test {
 namespace {
@@ -310,6 +314,83 @@ TEST_F(DeviceTest, aPeerMayAskOnlyAboutItsOwnAndOnlyWithItsNextEpoch) {
   ASSERT_EQ(a.send(IBV_WR_SEND, 1, 0, 8, IBV_SEND_SIGNALED), 0);
   fabric.run();
   EXPECT_THAT(brief(a.poll()), ElementsAre(good(1)));
+}
+
+TEST_F(DeviceTest, aSnapshotShowsWhatIsHeldAndCanBeReadBack) {
+  End a(left.verbs, "left0", {.srq = true, .channel = true}), b(right.verbs, "right0");
+  End::connect(a, b);
+  ASSERT_EQ(a.receive(7, 0, 64), 0);
+  const auto before = snapshot_of(left.verbs.engine());
+  Move one(left, a.context);
+  park(one);
+  ASSERT_EQ(a.send(IBV_WR_SEND, 5, 0, 3, IBV_SEND_INLINE), 0);
+  const auto parked = snapshot_of(left.verbs.engine());
+  const auto bytes = model::encode(parked);
+  ASSERT_TRUE(bytes) << bytes.error().message;
+  EXPECT_EQ(model::decode(*bytes).value(), parked);
+  EXPECT_EQ(parked.contexts.at(0).presence, model::Presence::Parked);
+  EXPECT_EQ(parked.qps.at(0).number, before.qps.at(0).number);
+  EXPECT_EQ(parked.qps[0].phase, model::Phase::Parked);
+  EXPECT_EQ(parked.qps[0].held.at(0).inlined.size(), 3U);
+  EXPECT_EQ(parked.srqs.at(0).receives.at(0).wr_id, 7U);
+  EXPECT_EQ(parked.regions.at(0).rkey, before.regions.at(0).rkey);
+  run(one);
+}
+
+TEST_F(DeviceTest, unreliableConnectionsMoveToo) {
+  End a(left.verbs, "left0", {.type = IBV_QPT_UC}), b(right.verbs, "right0", {.type = IBV_QPT_UC});
+  End::connect(a, b);
+  for (std::uint64_t i = 0; i < 4; ++i) ASSERT_EQ(b.receive(i, 0, 64), 0);
+  ASSERT_EQ(a.send(IBV_WR_SEND, 1, 0, 8, IBV_SEND_SIGNALED), 0);
+  move(left, a);
+  ASSERT_EQ(a.send(IBV_WR_SEND, 2, 0, 8, IBV_SEND_SIGNALED), 0);
+  move(right, b);
+  ASSERT_EQ(a.send(IBV_WR_SEND, 3, 0, 8, IBV_SEND_SIGNALED), 0);
+  fabric.run();
+  EXPECT_THAT(brief(a.poll()), ElementsAre(good(1), good(2), good(3)));
+  EXPECT_THAT(brief(b.poll()), ElementsAre(good(0), good(1), good(2)));
+}
+
+TEST_F(DeviceTest, whatIsMadeAfterAMoveCollidesWithNothing) {
+  End a(left.verbs, "left0"), b(right.verbs, "right0");
+  End::connect(a, b);
+  move(left, a);
+  std::vector<ibv_qp*> qps;
+  std::vector<ibv_mr*> mrs;
+  std::set<std::uint32_t> numbers{a.qp->qp_num};
+  std::set<std::uint32_t> keys{a.mr->rkey};
+  for (int i = 0; i < 24; ++i) {
+    qps.push_back(a.make_qp());
+    mrs.push_back(left.verbs.reg_mr(a.pd, a.memory.data(), 64, 0, IBV_ACCESS_LOCAL_WRITE));
+    ASSERT_NE(qps.back(), nullptr);
+    ASSERT_NE(mrs.back(), nullptr);
+    EXPECT_TRUE(numbers.insert(qps.back()->qp_num).second);
+    EXPECT_TRUE(keys.insert(mrs.back()->rkey).second);
+  }
+  for (ibv_qp* qp : qps) EXPECT_EQ(left.verbs.destroy_qp(qp), 0);
+  for (ibv_mr* mr : mrs) EXPECT_EQ(left.verbs.dereg_mr(mr), 0);
+}
+
+TEST_F(DeviceTest, aDeviceWithAnotherGidIsNotTaken) {
+  End a(left.verbs, "left0");
+  Mover mover(left.verbs.engine(), a.context);
+  ASSERT_TRUE(mover.begin_park());
+  for (int i = 0; i < 100; ++i) {
+    const auto step = mover.park();
+    ASSERT_TRUE(step);
+    if (*step == Mover::Step::Done) break;
+    fabric.run();
+  }
+  ASSERT_TRUE(fabric.remove_device("left0"));
+  fabric.add_device("other", 42);
+  fabric.add_device("small", 1, {.max_qp = 0});
+  const auto other = mover.begin_restore("other");
+  ASSERT_FALSE(other);
+  EXPECT_THAT(other.error().message, testing::HasSubstr("another GID"));
+  const auto small = mover.begin_restore("small");
+  ASSERT_FALSE(small);
+  EXPECT_THAT(small.error().message, testing::HasSubstr("too few queue pairs"));
+  EXPECT_FALSE(mover.begin_restore("none"));
 }
 
 TEST_F(DeviceTest, xrcWindowsAndPagingOnDemandAreRefused) {
