@@ -9,7 +9,7 @@ BUILD_PACKAGES=(
   nlohmann-json3-dev libtomlplusplus-dev libpugixml-dev libcli11-dev libspdlog-dev libfmt-dev
   libnl-3-dev libnl-route-3-dev libsystemd-dev libexpected-dev
   libgtest-dev libgmock-dev librapidcheck-dev python3
-  libibumad-dev opensm ibsim-utils libumad2sim0 infiniband-diags
+  libibumad-dev libibmad-dev opensm ibsim-utils libumad2sim0 infiniband-diags
 )
 
 LAB_PACKAGES=(
