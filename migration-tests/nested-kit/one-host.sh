@@ -100,7 +100,7 @@ vf_test_pf_that_is_down_is_said_and_nothing_is_set() {
 vf_test_number_of_vfs_changes_under_rdmoved() {
   adapter "echo 0 >\$device/sriov_numvfs"
   expect "VFs in vf list" "$(vf_count hosta)" 0
-  says "$(rdmove hosta doctor 2>&1 || true)" "Pool fabric has no VF"
+  says "$(rdmove hosta doctor 2>&1 || true)" "PF pf0 of pool fabric has no VFs"
   adapter "echo 2 >\$device/sriov_numvfs"
   expect "VFs in vf list" "$(vf_count hosta)" 2
   adapter "echo 0 >\$device/sriov_numvfs"

@@ -40,6 +40,8 @@ bring_guest_up() {
   seen "$GUEST runs on hosta, restored from its saved state"
 }
 
+vf_is_with() { [[ $(vf_driver "$1" "$2") == "$3" ]]; }
+
 # attach_vf INDEX [--config]: in the running guest, and in its definition.
 attach_vf() {
   vf_xml "$1" >"$(host_dir hosta)/vf.xml"
@@ -68,6 +70,15 @@ rdma_between_guest_and() {
   seen "RDMA flows between the guest's VF and ${host}'s adapter (ibv_rc_pingpong)"
 }
 
+# give_vf_to HOST INDEX DRIVER
+give_vf_to() {
+  on_host "$1" bash -c "modprobe -d /modules $3
+    vf=\$(readlink -f /sys/class/net/pf0/device/virtfn$2)
+    basename \$vf >\$vf/driver/unbind; echo $3 >\$vf/driver_override
+    basename \$vf >/sys/bus/pci/drivers_probe; echo >\$vf/driver_override"
+  expect "driver of $1's VF $2" "$(vf_driver "$1" "$2")" "$3"
+}
+
 whole_story() {
   local id vf
   bring_up hosta hostb
@@ -75,6 +86,8 @@ whole_story() {
   claim_vf hostb 0
   expect "state of hostb's VF 0" "$(vf_state hostb 0)" "claimed bystander"
   seen "hostb's VF 0 is claimed by a domain that is shut off"
+  give_vf_to hostb 1 igbvf
+  seen "hostb's VF 1 is with a driver of the host"
 
   bring_guest_up
   attach_vf 0 --config
@@ -101,5 +114,11 @@ whole_story() {
   in_guest "ip -o addr show to $(vm_address "$GUEST" 77) && rdma link show" || die "$GUEST does not answer."
   rdma_between_guest_and hosta
   rdma_between_guest_and hostb
+
+  host_virsh hostb destroy "$GUEST" >/dev/null
+  host_virsh hostb undefine "$GUEST" >/dev/null
+  wait_for 120 vf_is_with hostb 1 igbvf || die "hostb's VF 1 is with $(vf_driver hostb 1) after $GUEST is gone"
+  expect "VF with $GUEST's MAC on hostb" "$(identity_on hostb)" ""
+  seen "$GUEST is gone; hostb's VF 1 has its driver and its own address again"
   seen "all of it holds"
 }
