@@ -136,7 +136,7 @@ Result<std::unique_ptr<SQLite::Database>> openChecked(const fs::path& path) {
 
 }  // namespace
 
-Result<std::unique_ptr<Journal>> open(const fs::path& path, Clock& clock, const HostName& host) {
+Result<std::unique_ptr<Journal>> open(const fs::path& path, Clock& clock, const HostName& host, Room room) {
   if (auto directory = checkDirectory(path); !directory) return tl::unexpected<Error>(directory.error());
   std::error_code error;
   const bool exists = fs::exists(path, error);
@@ -155,7 +155,7 @@ Result<std::unique_ptr<Journal>> open(const fs::path& path, Clock& clock, const 
   } catch (const SQLite::Exception&) {
     // A full disk: the journal can be read and its running migrations have their room. begin() tries again.
   }
-  return std::make_unique<SqliteJournal>(path, std::move(*lock), std::move(*db), clock, host);
+  return std::make_unique<SqliteJournal>(path, std::move(*lock), std::move(*db), clock, host, room);
 }
 
 }  // namespace rdmove::journal
@@ -163,9 +163,10 @@ Result<std::unique_ptr<Journal>> open(const fs::path& path, Clock& clock, const 
 namespace rdmove {
 
 Result<std::unique_ptr<Journal>> openJournal(const std::filesystem::path& path, Clock& clock,
-                                             const HostName& host) {
+                                             const HostName& host, Room room) {
   return journal::guarded(
-      path, [&] { return journal::attempting(path); }, [&] { return journal::open(path, clock, host); });
+      path, [&] { return journal::attempting(path); },
+      [&] { return journal::open(path, clock, host, room); });
 }
 
 }  // namespace rdmove

@@ -57,12 +57,13 @@ constexpr const char* kInsertStep =
 }  // namespace
 
 SqliteJournal::SqliteJournal(std::filesystem::path path, StateLock lock, std::unique_ptr<SQLite::Database> db,
-                             Clock& clock, HostName host)
+                             Clock& clock, HostName host, Room room)
     : path_(std::move(path)),
       lock_(std::move(lock)),
       db_(std::move(db)),
       clock_(clock),
-      host_(std::move(host)) {}
+      host_(std::move(host)),
+      room_(room) {}
 
 std::int64_t SqliteJournal::wallNow() const {
   return std::chrono::duration_cast<std::chrono::microseconds>(clock_.now().wall.time_since_epoch()).count();
@@ -100,7 +101,7 @@ Result<void> SqliteJournal::begin(const MigrationRecord& record) {
   }
   auto result = guarded(path_, attempt("reserve room in the journal", record.id), [&]() -> Result<void> {
     dropOrphanedReserves(*db_);
-    makeReserve(*db_, record.id, record.role, record.plan.size());
+    if (room_ == Room::kReserved) makeReserve(*db_, record.id, record.role, record.plan.size());
     return {};
   });
   if (result) {

@@ -12,10 +12,14 @@
 
 namespace rdmove {
 
+/// Room for what a migration will write is made before it begins (docs/journal.md), or is known to be there:
+/// the simulation's journals are on a tmpfs, a hundred thousand of them.
+enum class Room { kReserved, kPlenty };
+
 /// Creates the file when there is none, upgrades an older schema, refuses (and leaves untouched) what is not
 /// ours, from a newer rdmove, damaged, or in use. `host` names the source of our own step rows: "HOST
 /// departure"; without it the source is the role alone. `clock` outlives the journal.
 Result<std::unique_ptr<Journal>> openJournal(const std::filesystem::path& path, Clock& clock,
-                                             const HostName& host = {});
+                                             const HostName& host = {}, Room room = Room::kReserved);
 
 }  // namespace rdmove

@@ -22,7 +22,7 @@ namespace rdmove::journal {
 class SqliteJournal : public Journal {
  public:
   SqliteJournal(std::filesystem::path path, StateLock lock, std::unique_ptr<SQLite::Database> db,
-                Clock& clock, HostName host);
+                Clock& clock, HostName host, Room room);
 
   Result<void> begin(const MigrationRecord& record) override;
   Result<void> enter(const MigrationId& id, Role role, const std::string& phase) override;
@@ -82,6 +82,7 @@ class SqliteJournal : public Journal {
   std::unique_ptr<SQLite::Database> db_;  // closed before the lock is given up
   Clock& clock_;
   HostName host_;
+  Room room_;
 };
 
 }  // namespace rdmove::journal

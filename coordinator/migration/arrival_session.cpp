@@ -37,6 +37,8 @@ void ArrivalSession::recover(const std::string& phase, const std::vector<FactRec
   note("the daemon was started anew; going on from " + phase);
   armHold();
   machine_.start(phase == "Reserved" && released ? "Awaiting" : phase);
+  // A domain that ended while nobody listened is not waited for.
+  if (machine_.arrived()) observe();
 }
 
 Result<void> ArrivalSession::identityReleased(const Traffic& before) {
@@ -57,10 +59,9 @@ void ArrivalSession::withdraw(bool source_runs, std::function<void(Result<Withdr
     machine_.process(WithdrawRequested());
     return done(WithdrawAnswer{false, machine_.phase()});
   }
-  // A VM that ran here and has ended is not to be started again from its past over there.
-  if (machine_.phase() == "Abandoning") return done(WithdrawAnswer{true, "ended here"});
   offload<WithdrawAnswer>([this, uuid = plan_.uuid] { return runsHere(services_.hypervisor, uuid); },
                           [this, done](Result<WithdrawAnswer> ran) {
+                            if (ran) ran->ran_there = ArrivalMachine::arrivedIn(record_.phase);
                             if (ran && !ran->running_there) machine_.process(WithdrawRequested());
                             done(ran);
                           });

@@ -79,6 +79,7 @@ class DepartureSession : public Session, private DepartureActions {
   void awaitArrival(Attempt attempt);
   void returnVf(Attempt attempt);
   void checkArrival();
+  void askWhetherItCame();
   void follow();
   void followLater(const Error& error);
   void partnerReported(ArrivalReport report);
@@ -113,6 +114,7 @@ class DepartureSession : public Session, private DepartureActions {
   std::unique_ptr<Following> following_;
   std::unique_ptr<Timer> follow_again_;
   std::unique_ptr<Timer> progress_timer_;
+  std::unique_ptr<Timer> ask_there_;
   std::unique_ptr<Timer> ask_again_;  ///< for holdouts that could not be named yet
   std::shared_ptr<AgentLink> agent_;
   std::uint64_t last_attempt_ = 0;

@@ -93,8 +93,11 @@ void DepartureSession::adoptTransfer() {
                           if (!status && status.error().code != ErrorCode::kNotFound)
                             return watchProgress();  // asked again at its tick
                           const DomainState state = status ? status->state : DomainState::kAbsent;
-                          if (state == DomainState::kAbsent || state == DomainState::kShutOff)
-                            return transferEnded({});
+                          if (state == DomainState::kAbsent || state == DomainState::kShutOff) {
+                            // It has left, or it has ended: the partner knows.
+                            return transferEnded(failure(ErrorCode::kUnavailable, "migrate " + plan_.domain,
+                                                         "it went from here while nobody looked"));
+                          }
                           if (status->migration_job) {
                             if (!told_adoption_) note("adopted libvirt's running job");
                             told_adoption_ = true;
@@ -203,7 +206,8 @@ Result<WhoRuns> whoRuns(Hypervisor& hypervisor, Partners& partners, const Plan& 
                               " back; or, if it is certainly dead, type: virsh resume " + plan.domain
                         : "Bring " + plan.destination.str() + " back.");
   }
-  if (answered->running_there) {
+  // One that has run there and ended is not started again from its past.
+  if (answered->running_there || answered->ran_there) {
     if (here) {
       if (auto gone = hypervisor.destroy(plan.uuid); !gone) return tl::unexpected(gone.error());
     }
@@ -245,6 +249,7 @@ void DepartureSession::checkArrival() {
                              "bring the RDMA device back on " + plan_.destination.str(), report_->error,
                              "It is tried again by itself; see rdmove show on that host."});
   }
+  if (!isFinished(report_->outcome) && transfer_over_ && !report_->arrived) askWhetherItCame();
   if (!isFinished(report_->outcome) || !transfer_over_) return;
   if (report_->outcome != Outcome::kCompleted) {
     // The domain ended there, or has moved on: nothing of it is left to wait for here.
@@ -254,6 +259,28 @@ void DepartureSession::checkArrival() {
   const Attempt attempt = *arrival_attempt_;
   arrival_attempt_.reset();
   answer(Step::kAwaitArrival, attempt, {});
+}
+
+/// It has left, and its arrival still waits for it: a domain that ended there unseen, with its host perhaps,
+/// never comes, and we would renew the lease for ever. The arrival is made to look; when nothing is there it
+/// ends.
+void DepartureSession::askWhetherItCame() {
+  constexpr std::chrono::milliseconds kMayStillCome{2000};
+  if (ask_there_) return;
+  ask_there_ = services_.timers.after(kMayStillCome, [this, weak = weak_from_this()] {
+    const auto self = weak.lock();
+    if (!self || !arrival_attempt_) return;
+    offload<WithdrawAnswer>(
+        [this, plan = plan_]() -> Result<WithdrawAnswer> {
+          const auto partner = services_.partners.find(plan.destination);
+          if (!partner) return tl::unexpected(partner.error());
+          return (*partner)->withdraw(plan.id, false);
+        },
+        [this](const Result<WithdrawAnswer>&) {
+          ask_there_.reset();
+          checkArrival();
+        });
+  });
 }
 
 /// A bridge slot has nothing to give back, and libvirt returns a managed VF to its driver. What is looked at
@@ -280,7 +307,9 @@ void DepartureSession::returnVf(Attempt attempt) {
       if (!partner) return tl::unexpected(partner.error());
       const auto answered = (*partner)->withdraw(plan.id, false);
       if (!answered) return tl::unexpected(answered.error());
-      if (!answered->running_there) return {};
+      // What libvirt itself has resumed after the switch did not come back from anywhere.
+      const bool left_behind = status->run_reason == RunReason::kMigrationCanceled && answered->ran_there;
+      if (!answered->running_there && !left_behind) return {};
     }
     if (!off) {
       if (auto gone = services_.hypervisor.destroy(plan.uuid); !gone) return gone;

@@ -187,11 +187,11 @@ void Coordinator::withdraw(const MigrationId& id, bool source_runs,
                           "this host's journal does not know " + id.str(),
                           "Look with virsh list on both hosts."));
   }
-  // A VM that ran here and has ended is not to be started again from its past over there.
-  if ((*record)->phase == "Abandoning") return answer(WithdrawAnswer{true, "ended here"});
   // The journal tells what was; who runs the domain now is libvirt's to say.
-  services_.workers.run([this, uuid = (*record)->uuid, answer = std::move(answer)] {
+  services_.workers.run([this, uuid = (*record)->uuid, answer = std::move(answer),
+                         arrived = ArrivalMachine::arrivedIn((*record)->phase)] {
     auto ran = runsHere(services_.hypervisor, uuid);
+    if (ran) ran->ran_there = arrived;
     boost::asio::post(services_.loop, [answer, ran = std::move(ran)] { answer(ran); });
   });
 }
@@ -282,6 +282,7 @@ void Coordinator::onConnection(bool connected) {
     for (const auto& [id, session] : departures_) all.push_back(session);
     for (const auto& [id, session] : arrivals_) all.push_back(session);
     for (const auto& session : all) session->onReconnected();
+    sweep_.look();  // a VM may have ended while nobody told us
   });
 }
 

@@ -12,6 +12,8 @@ namespace {
 
 /// Holds the VFs while their identity is taken off: no arrival may lease one meanwhile.
 const MigrationId kSweep("identity-sweep");
+/// A driver that refused may take it later, and no event tells of that.
+constexpr std::chrono::milliseconds kTryAgain{30000};
 
 }  // namespace
 
@@ -50,7 +52,8 @@ void IdentitySweep::takeOff(IdentityRecords records) {
     row.permanent = true;
     rows.push_back(std::move(row));
   }
-  if (rows.empty() || !services_.journal.lease(rows)) return done({});
+  if (rows.empty()) return done({}, 0);
+  if (!services_.journal.lease(rows)) return done({}, rows.size());
   services_.workers.run([this, records = std::move(records), alive = std::weak_ptr<int>(alive_)] {
     std::vector<VfName> taken;
     for (const auto& [vf, record] : records) {
@@ -61,13 +64,13 @@ void IdentitySweep::takeOff(IdentityRecords records) {
       if (!off && off.error().code == ErrorCode::kNotFound) taken.push_back(vf);
       if (!off) spdlog::warn("vf={} {}", vf.str(), off.error().sentence());
     }
-    boost::asio::post(services_.loop, [this, taken = std::move(taken), alive] {
-      if (!alive.expired()) done(taken);
+    boost::asio::post(services_.loop, [this, taken = std::move(taken), wanted = records.size(), alive] {
+      if (!alive.expired()) done(taken, wanted);
     });
   });
 }
 
-void IdentitySweep::done(const std::vector<VfName>& taken) {
+void IdentitySweep::done(const std::vector<VfName>& taken, std::size_t wanted) {
   for (const VfName& vf : taken) {
     spdlog::info("vf={} its VM is gone: it is again as it was before", vf.str());
     if (auto forgot = services_.journal.forgetVf(vf); !forgot) spdlog::error("{}", forgot.error().sentence());
@@ -75,6 +78,7 @@ void IdentitySweep::done(const std::vector<VfName>& taken) {
   if (auto freed = services_.journal.freeLeases(kSweep); !freed)
     spdlog::error("{}", freed.error().sentence());
   looking_ = false;
+  if (taken.size() < wanted) try_again_ = services_.timers.after(kTryAgain, [this] { look(); });
   if (std::exchange(again_, false)) look();
 }
 

@@ -20,9 +20,10 @@ class IdentitySweep {
 
  private:
   void takeOff(IdentityRecords records);
-  void done(const std::vector<VfName>& taken);
+  void done(const std::vector<VfName>& taken, std::size_t wanted);
 
   Services& services_;
+  std::unique_ptr<Timer> try_again_;
   bool looking_ = false;
   bool again_ = false;
   std::shared_ptr<int> alive_ = std::make_shared<int>();  ///< workers may answer when this is gone

@@ -174,6 +174,7 @@ grpc::Status PartnerService::Withdraw(grpc::ServerContext* context, const v1::Wi
   if (!answer) return toStatus(answer.error());
   reply->set_running_here(answer->running_there);
   reply->set_state(answer->state);
+  reply->set_ran_here(answer->ran_there);
   return grpc::Status::OK;
 }
 

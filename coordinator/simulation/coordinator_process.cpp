@@ -2,8 +2,6 @@
 
 #include <stdexcept>
 
-#include "coordinator/journal/sqlite_journal.hpp"
-
 namespace rdmove::simulation {
 namespace {
 
@@ -49,8 +47,12 @@ Moment CoordinatorProcess::HostClock::now() const {
   return {up, std::chrono::system_clock::time_point(seconds(1800000000)) + world_.agenda.now()};
 }
 
-CoordinatorProcess::CoordinatorProcess(World& world, Host& host, const std::filesystem::path& journal,
-                                       FatalWrite fatal, Hooks hooks)
+std::string CoordinatorProcess::HostClock::bootId() const {
+  return host_.name.str() + "-" + std::to_string(host_.boots);
+}
+
+CoordinatorProcess::CoordinatorProcess(World& world, Host& host, const JournalFile& journal, FatalWrite fatal,
+                                       Hooks hooks)
     : world_(world),
       host_(host),
       fatal_(fatal),
@@ -62,7 +64,7 @@ CoordinatorProcess::CoordinatorProcess(World& world, Host& host, const std::file
       links_(
           world, host, [this](std::function<void()> what) { post(std::move(what)); }, config_.timeouts.agent),
       agents_(links_) {
-  auto opened = openJournal(journal, clock_, host.name);
+  auto opened = openJournal(journal.path, clock_, host.name, journal.room);
   if (!opened) throw std::runtime_error(opened.error().sentence());
   journal_ = std::make_unique<SimulatedJournal>(std::move(*opened), watchJournal(std::move(hooks)));
   services_.emplace(Services{loop_, *this, *this, libvirt_, fabric_, *journal_, agents_, partner_, bulletin_,

@@ -7,6 +7,7 @@
 #include <filesystem>
 #include <optional>
 
+#include "coordinator/journal/sqlite_journal.hpp"
 #include "coordinator/service/coordinator.hpp"
 #include "coordinator/simulation/simulated_agent.hpp"
 #include "coordinator/simulation/simulated_fabric.hpp"
@@ -23,6 +24,10 @@ class CoordinatorProcess : private Workers, private Timers {
     std::function<void(const MigrationId&, Role, const std::string& phase)> entered;
     std::function<void(const MigrationId&, Role, Outcome)> ended;
   };
+  struct JournalFile {
+    std::filesystem::path path;
+    Room room = Room::kReserved;
+  };
   /// The write of the journal that it does not outlive, counted from its start.
   struct FatalWrite {
     unsigned number = 0;  ///< 0: none
@@ -30,8 +35,7 @@ class CoordinatorProcess : private Workers, private Timers {
   };
 
   /// Opens the journal and takes up what is unfinished, as the daemon does at its start.
-  CoordinatorProcess(World& world, Host& host, const std::filesystem::path& journal, FatalWrite fatal,
-                     Hooks hooks);
+  CoordinatorProcess(World& world, Host& host, const JournalFile& journal, FatalWrite fatal, Hooks hooks);
   ~CoordinatorProcess() override;
   CoordinatorProcess(const CoordinatorProcess&) = delete;
   CoordinatorProcess& operator=(const CoordinatorProcess&) = delete;
@@ -61,7 +65,7 @@ class CoordinatorProcess : private Workers, private Timers {
    public:
     HostClock(World& world, Host& host) : world_(world), host_(host) {}
     Moment now() const override;
-    std::string bootId() const override { return "boot-of-" + host_.name.str(); }
+    std::string bootId() const override;
 
    private:
     World& world_;

@@ -17,6 +17,8 @@ void Faults::choose() {
       {"slow network", &Faults::slowNetwork},
       {"lossy network", &Faults::lossyNetwork},
       {"libvirtd restarted", &Faults::restartLibvirtd},
+      {"job aborted by somebody else", &Faults::abortJob},
+      {"host loses power", &Faults::losePower},
       {"attach fails", &Faults::failAttach},
       {"attach fails for long", &Faults::failAttachForLong},
       {"unplug", &Faults::troubleUnplug},
@@ -93,7 +95,33 @@ void Faults::bury(Host& host) {
   host.coordinator.reset();
   const CoordinatorProcess::FatalWrite fatal = std::exchange(next_fatal_[host.number], {});
   const Duration longest = world_.random.percent(20) ? Duration(seconds(90)) : Duration(seconds(8));
-  lasting(milliseconds(50), longest, [this, &host, fatal] { start_(host, fatal); });
+  lasting(milliseconds(50), longest, [this, &host, fatal] { comeBack(host, fatal); });
+}
+
+void Faults::comeBack(Host& host, CoordinatorProcess::FatalWrite fatal) {
+  if (host.powered) return start_(host, fatal);
+  lasting(seconds(1), seconds(2), [this, &host, fatal] { comeBack(host, fatal); });
+}
+
+void Faults::abortJob() {
+  world_.agenda.after(Duration(0), [this] {
+    const auto transfers = world_.transfers;
+    for (const auto& job : transfers) job->abort();
+  });
+}
+
+void Faults::losePower() {
+  Host& host = anyHost();
+  if (!host.powered) return;
+  for (const auto& job : world_.transfers) {
+    if (job->inPostcopy()) return;
+  }
+  world_.agenda.after(Duration(0), [this, &host] { world_.losePower(host); });
+  lasting(seconds(10), seconds(60), [&host] {
+    host.powered = true;
+    host.libvirtd_up = true;
+    if (host.coordinator) host.coordinator->listener().onConnection(true);
+  });
 }
 
 void Faults::cutBothWays() {
@@ -126,6 +154,7 @@ void Faults::restartLibvirtd() {
     if (host.coordinator) host.coordinator->listener().onConnection(false);
   });
   lasting(milliseconds(100), seconds(10), [&host] {
+    if (!host.powered) return;
     host.libvirtd_up = true;
     if (host.coordinator) host.coordinator->listener().onConnection(true);
   });
@@ -171,6 +200,7 @@ void Faults::endGuest() {
     const Domain* domain = host.domain(guest.uuid);
     copies += domain != nullptr && domain->runs() && domain->job != Job::kIncoming ? 1 : 0;
   }
+  for (const auto& job : world_.transfers) copies += job->inPostcopy() ? 1 : 0;
   if (copies != 1) return;  // paused for its switch, or in two places: it cannot end by itself now
   for (Host& host : world_.hosts) {
     const Domain* domain = host.domain(guest.uuid);

@@ -40,6 +40,9 @@ class Faults {
   void slowNetwork();
   void lossyNetwork();
   void restartLibvirtd();
+  void abortJob();
+  void losePower();
+  void comeBack(Host& host, CoordinatorProcess::FatalWrite fatal);
   void failAttach();
   void failAttachForLong();
   void troubleUnplug();

@@ -93,7 +93,7 @@ void LiveMigration::finish() {
     later(kKeepalive + world_.random.between(Duration(0), seconds(3)), Stage::kFinishing,
           &LiveMigration::noWord);
     if (!world_.network.open(source_.number) || !destination_.libvirtd_up) {
-      return world_.agenda.after(kKeepalive, [self = shared_from_this()] { self->destinationFails(); });
+      return destinationFailsAfter(kKeepalive);
     }
   }
   world_.agenda.after(world_.random.between(milliseconds(1), milliseconds(20)),
@@ -102,10 +102,12 @@ void LiveMigration::finish() {
 
 void LiveMigration::resumed() {
   Domain* arrived = there();
-  if (arrived == nullptr || arrived->job != Job::kIncoming) return;
+  if (arrived == nullptr || arrived->job != Job::kIncoming || !destination_.powered) return;
   arrived->state = DomainState::kRunning;
   arrived->reason = postcopy_ ? RunReason::kPostcopy : RunReason::kMigrated;
-  world_.guest(uuid_)->lives_on = destination_.number;
+  Guest& guest = *world_.guest(uuid_);
+  guest.lives_on = destination_.number;
+  guest.ended = false;  // its source may have lost power in between
   if (world_.at_switch) world_.at_switch();
   world_.say(fmt::format("libvirt: {} runs on {}{}", name_, destination_.name.str(),
                          postcopy_ ? " (post-copy)" : ""));
@@ -164,6 +166,14 @@ void LiveMigration::resumeSource() {
   world_.lifecycle(source_, uuid_, Lifecycle::kResumed, LifecycleDetail::kMigrated);
 }
 
+void LiveMigration::destinationFailsAfter(Duration time) {
+  ++world_.loose_ends;
+  world_.agenda.after(time, [self = shared_from_this()] {
+    --self->world_.loose_ends;
+    self->destinationFails();
+  });
+}
+
 void LiveMigration::destinationFails() {
   const Domain* incoming = there();
   if (incoming != nullptr && incoming->job == Job::kIncoming)
@@ -176,7 +186,7 @@ void LiveMigration::fail(const std::string& why) {
   stage_ = Stage::kOver;
   if (came_in) {
     const Duration notice = world_.network.openBothWays() ? Duration(milliseconds(20)) : kKeepalive;
-    world_.agenda.after(notice, [self = shared_from_this()] { self->destinationFails(); });
+    destinationFailsAfter(notice);
   }
   end(failure(ErrorCode::kInternal, "migrate " + name_, why));
 }
@@ -205,7 +215,7 @@ void LiveMigration::libvirtdGone(const Host& host) {
       // Paused for ever: nobody is left who would resume it, or tell the destination to.
       if (Domain* left = here()) left->job = Job::kNone;
       stage_ = Stage::kOver;
-      world_.agenda.after(milliseconds(20), [self = shared_from_this()] { self->destinationFails(); });
+      destinationFailsAfter(milliseconds(20));
       lost();
     } else if (stage_ == Stage::kFinishing && !postcopy_) {
       if (Domain* left = here()) left->job = Job::kNone;

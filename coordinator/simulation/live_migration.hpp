@@ -23,7 +23,8 @@ class LiveMigration : public std::enable_shared_from_this<LiveMigration> {
   void libvirtdGone(const Host& host);
   bool over() const { return stage_ == Stage::kOver; }
   bool of(const DomainUuid& uuid) const { return uuid == uuid_; }
-  int iteration() const { return iteration_; }
+  /// Between the switch and the end: who loses either host then has lost the VM.
+  bool inPostcopy() const { return postcopy_ && !over(); }
 
  private:
   enum class Stage { kPreparing, kCopying, kSwitching, kFinishing, kConfirming, kOver };
@@ -40,6 +41,7 @@ class LiveMigration : public std::enable_shared_from_this<LiveMigration> {
   void resumeSource();
   void fail(const std::string& why);
   void destinationFails();
+  void destinationFailsAfter(Duration time);
   void end(Result<void> result);
   Domain* here() { return source_.domain(uuid_); }
   Domain* there() { return destination_.domain(uuid_); }

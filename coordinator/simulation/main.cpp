@@ -40,6 +40,7 @@ int main(int argc, char** argv) {
   app.add_flag("--log", log, "With --seed: the daemons' own log, too");
   CLI11_PARSE(app, argc, argv);
   const auto place = std::filesystem::path(directory) / fmt::format("rdmove-simulate-{}", getpid());
+  rdmove::simulation::quickenSqlite();
   int status = 0;
   if (count == 0) {
     status = one(seed, place, log);

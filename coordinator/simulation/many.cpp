@@ -1,8 +1,15 @@
 #include "coordinator/simulation/many.hpp"
 
 #include <fmt/format.h>
+#include <sqlite3.h>
 
 namespace rdmove::simulation {
+
+void quickenSqlite() {
+  sqlite3_config(SQLITE_CONFIG_SINGLETHREAD);
+  sqlite3_config(SQLITE_CONFIG_MEMSTATUS, 0);
+  sqlite3_config(SQLITE_CONFIG_LOOKASIDE, 1200, 400);
+}
 
 Sum runMany(std::uint64_t first_seed, std::uint64_t migrations, const std::filesystem::path& directory,
             std::size_t most_failures) {

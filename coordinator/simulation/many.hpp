@@ -18,6 +18,10 @@ struct Sum {
   std::chrono::duration<double> simulated{0};
 };
 
+/// To be called once, before the first journal is opened: a simulation is of one thread, so SQLite needs none
+/// of its locks and counters. What it does is the same.
+void quickenSqlite();
+
 /// Stops early after `most_failures`.
 Sum runMany(std::uint64_t first_seed, std::uint64_t migrations, const std::filesystem::path& directory,
             std::size_t most_failures = 20);

@@ -17,6 +17,7 @@ std::string addressOf(const Identity& identity) {
 
 Result<VirtualFunction*> SimulatedFabric::touch(const VfName& name, const std::string& attempted) {
   world_.fibers.sleep(world_.random.between(Duration(100), milliseconds(10)));
+  host_.sweep_refused = host_.sweep_refused || host_.troubles.fabric_fails;
   if (host_.troubles.fabric_fails)
     return failure(ErrorCode::kUnavailable, attempted, "the driver refuses it");
   VirtualFunction* vf = host_.vf(name);

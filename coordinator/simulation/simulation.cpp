@@ -10,11 +10,14 @@
 namespace rdmove::simulation {
 namespace {
 
+/// Every so many seeds the journals reserve room for each migration, which costs more time than all else.
+constexpr std::uint64_t kWithReserve = 8;
 constexpr Duration kLastStart = seconds(120);
 /// When nothing is wrong any more: a lease that nobody renews ends after two minutes, retries are 30 s apart.
 constexpr Duration kPatience = seconds(400);
 /// For what a finished migration leaves to do: sweeping VFs, and events on their way.
 constexpr Duration kRest = seconds(3);
+constexpr Duration kSweepAgain = seconds(35);
 constexpr Duration kLook = milliseconds(500);
 
 }  // namespace
@@ -71,8 +74,10 @@ void Simulation::Impl::start(Host& host, CoordinatorProcess::FatalWrite fatal) {
   hooks.ended = [this, &host](const MigrationId& id, Role role, Outcome outcome) {
     ended(host, id, role, outcome);
   };
-  host.coordinator = std::make_unique<CoordinatorProcess>(world, host, directory / (host.name.str() + ".db"),
-                                                          fatal, std::move(hooks));
+  const CoordinatorProcess::JournalFile journal{
+      directory / (host.name.str() + ".db"),
+      report.seed % kWithReserve == 0 ? Room::kReserved : Room::kPlenty};
+  host.coordinator = std::make_unique<CoordinatorProcess>(world, host, journal, fatal, std::move(hooks));
 }
 
 void Simulation::Impl::entered(Host& host, const MigrationId& id, Role role, const std::string& phase) {
@@ -137,7 +142,7 @@ bool Simulation::Impl::idle() const {
 void Simulation::Impl::look() {
   const Duration now = world.agenda.now();
   const bool begun_all = report.migrations >= wanted || now > kLastStart;
-  const bool quiet = begun_all && faults.over();
+  const bool quiet = begun_all && faults.over() && world.loose_ends == 0;
   if (!quiet) {
     quiet_since = Duration(-1);
   } else if (quiet_since < Duration(0)) {
@@ -148,7 +153,10 @@ void Simulation::Impl::look() {
   } else if (idle_since < Duration(0)) {
     idle_since = now;
   }
-  at_rest = idle_since >= Duration(0) && now - idle_since >= kRest;
+  // A VF whose driver refused is swept half a minute later.
+  bool swept = true;
+  for (Host& host : world.hosts) swept = swept && !host.sweep_refused;
+  at_rest = idle_since >= Duration(0) && now - idle_since >= (swept ? kRest : kSweepAgain);
   if (!at_rest && quiet_since >= Duration(0) && now - quiet_since > kPatience) {
     std::string open;
     for (const Host& host : world.hosts) {
@@ -185,7 +193,7 @@ Report Simulation::run() {
   std::filesystem::remove_all(all.directory);
   std::filesystem::create_directories(all.directory);
   try {
-    all.wanted = 1 + static_cast<unsigned>(all.world.random.below(4));
+    all.wanted = 1 + static_cast<unsigned>(all.world.random.below(6));
     for (Host& host : all.world.hosts) all.start(host, {});
     all.faults.choose();
     all.world.agenda.after(milliseconds(10), [&all] { all.operate(); });

@@ -52,7 +52,8 @@ Domain* Host::domain(const DomainUuid& uuid) {
 }
 
 World::World(std::uint64_t seed) : random(seed) {
-  const int vfs = 2 + static_cast<int>(random.below(3));
+  const int count = 1 + static_cast<int>(random.below(3));
+  const int vfs = std::max(count, 2 + static_cast<int>(random.below(3)));
   for (Host& host : hosts) {
     host.number = static_cast<int>(&host - hosts.data());
     host.name = HostName(host.number == 0 ? "hosta" : "hostb");
@@ -63,7 +64,6 @@ World::World(std::uint64_t seed) : random(seed) {
       host.vfs.push_back(std::move(vf));
     }
   }
-  const int count = 1 + static_cast<int>(random.below(2));
   for (int i = 0; i < count; ++i) {
     guests.push_back(makeGuest(i, random));
     const Guest& guest = guests.back();
@@ -118,6 +118,24 @@ void World::endDomain(Host& host, const DomainUuid& uuid, LifecycleDetail detail
   domain->job = Job::kNone;
   if (!domain->definition) host.domains.erase(uuid);
   lifecycle(host, uuid, event, detail);
+}
+
+void World::losePower(Host& host) {
+  host.powered = host.libvirtd_up = false;
+  ++host.boots;
+  if (host.coordinator) host.coordinator->die();
+  const auto all = transfers;
+  for (const auto& job : all) job->libvirtdGone(host);
+  for (Guest& each : guests) {
+    Domain* domain = host.domain(each.uuid);
+    if (domain == nullptr || !domain->active()) continue;
+    if (each.lives_on == host.number) each.ended = true;
+    endDomain(host, each.uuid, LifecycleDetail::kOther);
+  }
+  for (VirtualFunction& vf : host.vfs) {
+    vf.address = vf.own;
+    vf.link_down = false;
+  }
 }
 
 void World::tell(Host& host, std::function<void(HypervisorListener&)> event) {

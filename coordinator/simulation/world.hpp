@@ -92,7 +92,10 @@ struct Host {
   HostName name;
   std::map<DomainUuid, Domain> domains;
   std::vector<VirtualFunction> vfs;
+  bool powered = true;
   bool libvirtd_up = true;
+  int boots = 1;
+  bool sweep_refused = false;  ///< a VF driver has refused something, ever
   HostTroubles troubles;
   std::unique_ptr<CoordinatorProcess> coordinator;  ///< none while it is down
   Duration last_event{0};                           ///< libvirt's events keep their order
@@ -120,6 +123,8 @@ class World {
   /// The domain ends on this host, by itself or by libvirt's doing: its VF is free.
   void endDomain(Host& host, const DomainUuid& uuid, LifecycleDetail detail,
                  Lifecycle event = Lifecycle::kStopped);
+  /// Its domains and daemons end, its VFs are as new; definitions and the journal stay.
+  void losePower(Host& host);
   /// libvirt's word, to whoever is connected when it arrives.
   void tell(Host& host, std::function<void(HypervisorListener&)> event);
   void lifecycle(Host& host, const DomainUuid& uuid, Lifecycle event, LifecycleDetail detail);
@@ -139,6 +144,7 @@ class World {
   std::map<DomainUuid, GuestTroubles> guest_troubles;
   std::vector<std::shared_ptr<LiveMigration>> transfers;
   std::function<void(const std::string&)> trace;
+  int loose_ends = 0;  ///< what libvirt has still to clean up
   std::function<void()>
       at_switch;  ///< libvirt has paused the source for the switch, or resumed the destination
   std::function<void(Violation)> broken;  ///< what must not be was seen
