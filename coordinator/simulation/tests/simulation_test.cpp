@@ -4,11 +4,11 @@
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 #include <spdlog/spdlog.h>
-#include <unistd.h>
 
 #include <cstdlib>
 
 #include "coordinator/simulation/many.hpp"
+#include "coordinator/simulation/tests/place.hpp"
 
 namespace rdmove::simulation {
 namespace {
@@ -22,24 +22,6 @@ std::uint64_t number(const char* variable, std::uint64_t otherwise) {
   const char* text = std::getenv(variable);
   return text == nullptr ? otherwise : std::strtoull(text, nullptr, 10);
 }
-
-class Place {
- public:
-  Place() { std::filesystem::create_directories(path_); }
-  ~Place() {
-    std::error_code ignored;
-    std::filesystem::remove_all(path_, ignored);
-  }
-  Place(const Place&) = delete;
-  Place& operator=(const Place&) = delete;
-  const std::filesystem::path& path() const { return path_; }
-
- private:
-  static std::filesystem::path base() {
-    return std::filesystem::is_directory("/dev/shm") ? "/dev/shm" : std::filesystem::temp_directory_path();
-  }
-  std::filesystem::path path_ = base() / fmt::format("rdmove-simulation-test-{}", getpid());
-};
 
 class SimulationTest : public ::testing::Test {
  protected:
