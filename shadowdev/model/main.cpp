@@ -1,4 +1,5 @@
-// rdmove-shadow: looks at snapshots of what the shadow device holds (docs/snapshot-format.md).
+// rdmove-shadow: looks at snapshots of what the shadow device holds (docs/snapshot-format.md), and starts
+// programs with the libraries that stand before libibverbs.
 #include <fmt/format.h>
 
 #include <CLI/CLI.hpp>
@@ -6,6 +7,7 @@
 #include <fstream>
 #include <iterator>
 
+#include "shadowdev/model/run_program.hpp"
 #include "shadowdev/model/snapshot.hpp"
 #include "shadowdev/model/text.hpp"
 
@@ -74,7 +76,13 @@ int main(int argc, char** argv) {
   diff->add_option("SECOND", second, "the file from after")->required();
   auto* check = app.add_subcommand("check", "whether a snapshot is whole; 2 if not");
   check->add_option("SNAPSHOT", first, "the file")->required();
+  RunOptions options{RDMOVE_SHADOW_LIBRARIES, false, {}};
+  auto* run = app.add_subcommand("run", "starts a program with our libibverbs.so.1 before the installed one");
+  run->add_option("--libraries", options.libraries, "the directory that it is in")->capture_default_str();
+  run->add_flag("--require", options.require, "do not start the program without it");
+  run->add_option("PROGRAM", options.command, "the program and its arguments, after --")->required();
   CLI11_PARSE(app, argc, argv);
+  if (run->parsed()) return run_program(options);
   if (dump->parsed()) return run_dump(first, deep);
   if (diff->parsed()) return run_diff(first, second);
   return run_check(first);
