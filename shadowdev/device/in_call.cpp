@@ -4,20 +4,20 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-#include <memory>
+#include <algorithm>
 #include <mutex>
 #include <thread>
 #include <vector>
 
 namespace rdmove::shadow {
 
-RDMOVE_TLS ThreadFlag* this_thread_flag = nullptr;
+__thread ThreadFlag this_thread_flag = {0, false};
 
 namespace {
 
 struct Registry {
   std::mutex lock;
-  std::vector<std::shared_ptr<ThreadFlag>> threads;
+  std::vector<ThreadFlag*> threads;  ///< a flag is read under the lock, so its thread cannot end meanwhile
 };
 
 Registry& registry() {
@@ -27,12 +27,11 @@ Registry& registry() {
 
 /// Takes the flag out of the registry when its thread ends.
 struct Owner {
-  std::shared_ptr<ThreadFlag> flag;
+  ThreadFlag* flag = nullptr;
   ~Owner() {
-    this_thread_flag = nullptr;
-    if (!flag) return;
     const std::lock_guard hold(registry().lock);
     std::erase(registry().threads, flag);
+    if (flag != nullptr) flag->known = false;
   }
 };
 
@@ -42,29 +41,36 @@ bool barrier_in_all_threads() {
   return registered && syscall(SYS_membarrier, MEMBARRIER_CMD_PRIVATE_EXPEDITED, 0, 0) == 0;
 }
 
+/// Drops from `inside` who has been seen outside, or has ended.
+void look(std::vector<ThreadFlag*>& inside) {
+  const std::lock_guard hold(registry().lock);
+  const auto& alive = registry().threads;
+  std::erase_if(inside, [&](ThreadFlag* flag) {
+    return std::find(alive.begin(), alive.end(), flag) == alive.end() ||
+           __atomic_load_n(&flag->depth, __ATOMIC_ACQUIRE) == 0;
+  });
+}
+
 }  // namespace
 
-ThreadFlag& register_this_thread() {
+void register_this_thread() {
   thread_local Owner owner;
-  owner.flag = std::make_shared<ThreadFlag>();
+  owner.flag = &this_thread_flag;
   const std::lock_guard hold(registry().lock);
   registry().threads.push_back(owner.flag);
-  this_thread_flag = owner.flag.get();
-  return *owner.flag;
+  this_thread_flag.known = true;
 }
 
 bool quiesce(std::chrono::steady_clock::time_point deadline) {
   if (!barrier_in_all_threads()) return false;
-  std::vector<std::shared_ptr<ThreadFlag>> threads;
+  std::vector<ThreadFlag*> inside;
   {
     const std::lock_guard hold(registry().lock);
-    threads = registry().threads;
+    inside = registry().threads;
   }
-  for (const auto& thread : threads) {
-    while (thread->depth.load(std::memory_order_acquire) != 0) {
-      if (std::chrono::steady_clock::now() >= deadline) return false;
-      std::this_thread::yield();
-    }
+  for (look(inside); !inside.empty(); look(inside)) {
+    if (std::chrono::steady_clock::now() >= deadline) return false;
+    std::this_thread::yield();
   }
   return true;
 }

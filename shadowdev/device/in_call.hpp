@@ -4,60 +4,56 @@
 // down. So the data path pays no lock and no atomic operation. Any thread.
 #pragma once
 
-#include <atomic>
 #include <chrono>
 #include <cstdint>
 
 namespace rdmove::shadow {
 
 struct ThreadFlag {
-  std::atomic<std::uint32_t> depth{0};  ///< a signal handler may post as well: it goes up and down
+  std::uint32_t depth;  ///< a signal handler may post as well: it goes up and down
+  bool known;           ///< to quiesce()
 };
 
-#if defined(__GNUC__)
-#define RDMOVE_TLS __thread __attribute__((tls_model("initial-exec")))
+// Initial-exec: one instruction reaches it. GCC's __thread has no wrapper function around it.
+extern __thread ThreadFlag this_thread_flag __attribute__((tls_model("initial-exec")));
+void register_this_thread();
+
+/// In one instruction, so that a signal handler in between finds it whole.
+inline void change_depth(std::int32_t by) {
+#if defined(__x86_64__) && !defined(__SANITIZE_THREAD__)
+  asm volatile("addl %1, %0" : "+m"(this_thread_flag.depth) : "ir"(by) : "memory", "cc");
 #else
-#define RDMOVE_TLS thread_local
+  __atomic_store_n(&this_thread_flag.depth, this_thread_flag.depth + static_cast<std::uint32_t>(by),
+                   __ATOMIC_RELEASE);
+  __atomic_signal_fence(__ATOMIC_SEQ_CST);  // the membarrier is the other half
 #endif
-extern RDMOVE_TLS ThreadFlag* this_thread_flag;
-ThreadFlag& register_this_thread();
+}
 
 class InCall {
  public:
-  InCall() : flag_(this_thread_flag != nullptr ? *this_thread_flag : register_this_thread()) {
-    flag_.depth.store(flag_.depth.load(std::memory_order_relaxed) + 1, std::memory_order_relaxed);
-    std::atomic_signal_fence(std::memory_order_seq_cst);  // the membarrier is the other half
+  InCall() {
+    if (__builtin_expect(!this_thread_flag.known, 0)) register_this_thread();
+    change_depth(1);
   }
-  ~InCall() {
-    std::atomic_signal_fence(std::memory_order_seq_cst);
-    flag_.depth.store(flag_.depth.load(std::memory_order_relaxed) - 1, std::memory_order_release);
-  }
+  ~InCall() { change_depth(-1); }
   InCall(const InCall&) = delete;
   InCall& operator=(const InCall&) = delete;
-
- private:
-  ThreadFlag& flag_;
 };
 
 /// The slow functions behind a trampoline take locks of their own: for their time the thread is out.
 class OutOfCall {
  public:
-  OutOfCall() : flag_(this_thread_flag) {
-    if (flag_ != nullptr && flag_->depth.load(std::memory_order_relaxed) == 0) flag_ = nullptr;
-    if (flag_ != nullptr) add(-1);
+  OutOfCall() : was_in_(this_thread_flag.depth != 0) {
+    if (was_in_) change_depth(-1);
   }
   ~OutOfCall() {
-    if (flag_ != nullptr) add(1);
+    if (was_in_) change_depth(1);
   }
   OutOfCall(const OutOfCall&) = delete;
   OutOfCall& operator=(const OutOfCall&) = delete;
 
  private:
-  void add(int by) {
-    flag_->depth.store(flag_->depth.load(std::memory_order_relaxed) + static_cast<std::uint32_t>(by),
-                       std::memory_order_release);
-  }
-  ThreadFlag* flag_;
+  bool was_in_;
 };
 
 /// After the targets were turned: true once every thread has been seen outside, false at the deadline (the

@@ -43,6 +43,7 @@ std::optional<Answer> Mover::ask(VirtualQp& qp, const Question& question, Lock& 
 }
 
 Result<void> Mover::begin_park() {
+  Lock pumping(context_.pump_lock);  // no word that the last move is off may be on its way
   Lock hold(engine_.control);
   if (context_.presence != Presence::Live || context_.moving)
     return problem(ProblemCode::BadInput, fmt::format("{} is not there, or moves already.", context_.name));
@@ -67,6 +68,7 @@ Result<void> Mover::begin_park() {
     engine_.hold(*qp);
   }
   hold.unlock();
+  pumping.unlock();
   if (quiesce(std::chrono::steady_clock::now() + engine_.options.quiesce_within)) return {};
   roll_back();
   return problem(
@@ -231,7 +233,7 @@ void Mover::roll_back() {
     {
       const std::lock_guard state(qp->lock);
       qp->own_move = false;
-      qp->owes_unhold = progress_[qp].asked;
+      qp->owes_unhold = qp->owes_unhold || progress_[qp].asked;
     }
     engine_.unhold(*qp);
     hold.unlock();

@@ -1,6 +1,7 @@
 // The objects that programs hold: each is verbs.h's struct first and the physical one behind a pointer, null
 // while there is none. Made and destroyed under the device's control lock; which lock guards what is said at
-// the members. Lock order: control, then a CQ's, then a QP's, then a receive lock, then a context's tables.
+// the members. Lock order: a context's pump lock, then control, then a CQ's, then a QP's, then a receive lock,
+// then a context's tables.
 #pragma once
 
 #include <infiniband/verbs.h>
@@ -168,7 +169,7 @@ struct VirtualContext : verbs_context {
   std::vector<VirtualAh*> ahs;
   std::vector<VirtualQp*> qps;
 
-  std::mutex pump_lock;  ///< whoever goes through the QPs without the control lock; taken before a QP's
+  std::mutex pump_lock;  ///< whoever goes through the QPs without the control lock, which is taken after it
   std::shared_mutex tables;
   std::unordered_map<std::uint32_t, VirtualQp*> by_physical_number;
   std::unordered_map<std::uint32_t, std::uint32_t> local_keys;  ///< lkey of the program -> physical

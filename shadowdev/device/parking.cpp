@@ -28,7 +28,7 @@ void Engine::hold(VirtualQp& qp) {
   qp.phase = Phase::Held;
   qp.moving = true;
   if (qp.marker_posted && !qp.marker_done) qp.stale_markers.push_back(qp.marker);
-  qp.owes_revoke = qp.owes_unhold = false;
+  qp.owes_revoke = false;
   qp.marker = cookie();
   qp.marker_posted = qp.marker_done = qp.receive_marker_posted = qp.error_posted = qp.flush_done = false;
   qp.flushed = 0;
@@ -152,7 +152,7 @@ int Engine::take_away(VirtualQp& qp) {
     }
     qp.outstanding.clear();
     qp.ring.clear();
-    qp.granted = qp.committed = false;
+    qp.granted = qp.committed = qp.owes_unhold = false;
     qp.send_psn = random24();  // fresh, and the same in whatever order the ends meet again
     qp.remote_keys.clear();    // what they were is no longer true
     qp.phase = Phase::Parked;

@@ -98,9 +98,10 @@ int ShadowVerbs::destroy_srq(ibv_srq* shown) {
 }
 
 ibv_qp* ShadowVerbs::create_qp(ibv_pd* shown, ibv_qp_init_attr* attributes) {
-  std::unique_lock hold(engine_.control);
   auto* pd = static_cast<VirtualPd*>(shown);
   auto& context = VirtualContext::of(pd->context);
+  const std::lock_guard pumping(context.pump_lock);
+  std::unique_lock hold(engine_.control);
   if (!is_shadowed(attributes->qp_type)) return refused<ibv_qp>(EOPNOTSUPP);
   if (!wait_live(context, hold)) return refused<ibv_qp>(EBUSY);
   if (pd->physical == nullptr) return refused<ibv_qp>(EIO);
@@ -155,7 +156,6 @@ ibv_qp* ShadowVerbs::create_qp(ibv_pd* shown, ibv_qp_init_attr* attributes) {
   ++static_cast<VirtualCq*>(qp->send_cq)->users;
   ++static_cast<VirtualCq*>(qp->recv_cq)->users;
   if (qp->srq != nullptr) ++static_cast<VirtualSrq*>(qp->srq)->users;
-  const std::lock_guard pumping(context.pump_lock);
   context.qps.push_back(qp.get());
   return qp.release();
 }
@@ -268,10 +268,10 @@ int ShadowVerbs::query_qp(ibv_qp* shown, ibv_qp_attr* out, int mask, ibv_qp_init
 }
 
 int ShadowVerbs::destroy_qp(ibv_qp* shown) {
-  const std::lock_guard hold(engine_.control);
   auto* qp = static_cast<VirtualQp*>(shown);
   auto& context = VirtualContext::of(qp->context);
   const std::lock_guard pumping(context.pump_lock);
+  const std::lock_guard hold(engine_.control);
   if (qp->marker_path != nullptr && engine_.physical.destroy_ah(qp->marker_path) == 0)
     qp->marker_path = nullptr;
   if (qp->physical != nullptr) {

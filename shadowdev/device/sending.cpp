@@ -160,7 +160,7 @@ void Engine::pump(VirtualContext& context) {
     bool tells = false;
     {
       const std::lock_guard hold(qp->lock);
-      tells = qp->owes_unhold || qp->owes_revoke;
+      tells = (qp->owes_unhold || qp->owes_revoke) && !qp->own_move;
       if (!tells && !qp->doomed && (waits(*qp) || qp->held.empty())) continue;
       asks = qp->asking.has_value();
       if (!asks) failed = release_held(*qp);
@@ -192,7 +192,7 @@ void Engine::tell_move_is_off(VirtualQp& qp) {
     bool& owes = what == Ask::Unhold ? qp.owes_unhold : qp.owes_revoke;
     {
       const std::lock_guard hold(qp.lock);
-      if (!owes) continue;
+      if (!owes || qp.own_move) continue;  // a new move has it hold again
       if (what == Ask::Revoke && ((qp.marker_posted && !qp.marker_done) || !qp.stale_markers.empty())) {
         ++to_pump;
         return;
