@@ -30,7 +30,8 @@ struct ArrivalReport {
 struct WithdrawAnswer {
   bool running_there = false;  ///< now
   std::string state;
-  bool ran_there = false;  ///< it arrived, whatever became of it since: a copy that stayed behind is of its past
+  bool ran_there =
+      false;  ///< it arrived, whatever became of it since: a copy that stayed behind is of its past
 };
 
 /// Ends the stream when destroyed; nothing is called after that.

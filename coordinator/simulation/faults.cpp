@@ -200,7 +200,9 @@ void Faults::endGuest() {
     const Domain* domain = host.domain(guest.uuid);
     copies += domain != nullptr && domain->runs() && domain->job != Job::kIncoming ? 1 : 0;
   }
-  for (const auto& job : world_.transfers) copies += job->inPostcopy() ? 1 : 0;
+  for (const auto& job : world_.transfers) {
+    if (job->inPostcopy()) return;
+  }
   if (copies != 1) return;  // paused for its switch, or in two places: it cannot end by itself now
   for (Host& host : world_.hosts) {
     const Domain* domain = host.domain(guest.uuid);

@@ -10,12 +10,14 @@
 namespace rdmove::simulation {
 namespace {
 
-Guest makeGuest(int number, Random& random) {
+/// `first`: the pool is one fabric, so all guests have VFs of its kind.
+Guest makeGuest(int number, Random& random, const Guest* first) {
   Guest guest;
   guest.name = fmt::format("vm{}", number);
   guest.uuid = DomainUuid(fmt::format("3a1c8f52-0000-4000-8000-00000000000{}", number));
   guest.persistent = random.percent(75);
   guest.infiniband = random.percent(50);
+  if (first != nullptr) guest.infiniband = first->infiniband;
   VfDeclaration vf;
   vf.alias = kAlias;
   vf.pool = kPool;
@@ -65,7 +67,7 @@ World::World(std::uint64_t seed) : random(seed) {
     }
   }
   for (int i = 0; i < count; ++i) {
-    guests.push_back(makeGuest(i, random));
+    guests.push_back(makeGuest(i, random, guests.empty() ? nullptr : &guests.front()));
     const Guest& guest = guests.back();
     Host& home = hosts[random.below(2)];
     guests.back().lives_on = guests.back().first_host = home.number;
