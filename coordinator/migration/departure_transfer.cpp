@@ -302,13 +302,19 @@ void DepartureSession::returnVf(Attempt attempt) {
     }
     const bool off = status->state == DomainState::kAbsent || status->state == DomainState::kShutOff;
     if (off && !(plan.persistent && status->persistent)) return {};
-    if (off || status->state == DomainState::kRunning) {
+    const bool runs = status->state == DomainState::kRunning;
+    const bool resumed_by_libvirt = runs && status->run_reason == RunReason::kMigrationCanceled;
+    if (resumed_by_libvirt) {  // paused first, asked then
+      if (auto paused = services_.hypervisor.suspend(plan.uuid); !paused) return paused;
+    }
+    const bool paused_by_us = resumed_by_libvirt || status->state == DomainState::kPaused;
+    if (off || runs || paused_by_us) {
       const auto partner = services_.partners.find(plan.destination);
       if (!partner) return tl::unexpected(partner.error());
       const auto answered = (*partner)->withdraw(plan.id, false);
       if (!answered) return tl::unexpected(answered.error());
       // What libvirt itself has resumed after the switch did not come back from anywhere.
-      const bool left_behind = status->run_reason == RunReason::kMigrationCanceled && answered->ran_there;
+      const bool left_behind = paused_by_us && answered->ran_there;
       if (!answered->running_there && !left_behind) return {};
     }
     if (!off) {

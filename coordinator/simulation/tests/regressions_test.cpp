@@ -20,6 +20,7 @@ const Seed kSeeds[] = {
     {"a_copy_of_the_past_is_not_resumed_when_the_vm_has_ended_at_the_destination", 9666},
     {"a_copy_of_the_past_is_not_resumed_when_its_arrival_was_completed", 2843},
     {"a_copy_that_libvirt_resumed_is_not_left_behind", 8741},
+    {"a_second_copy_is_paused_by_a_departure_that_was_killed_in_its_last_phase", 10874},
     {"a_vf_is_swept_when_its_vm_ended_while_libvirtd_was_away", 200000044},
 };
 

@@ -13,8 +13,8 @@
 namespace rdmove::simulation {
 namespace {
 
-constexpr std::uint64_t kMigrations = 5000;
-constexpr std::uint64_t kBlocks = 4;
+constexpr std::uint64_t kMigrations = 2500;
+constexpr std::uint64_t kBlocks = 8;
 /// Blocks never meet: a seed is one migration at least.
 constexpr std::uint64_t kBetweenBlocks = 100000000;
 
