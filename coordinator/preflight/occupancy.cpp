@@ -14,7 +14,8 @@ Result<std::map<VfName, Occupant>> occupants(Hypervisor& hypervisor, Fabric& fab
       if (!xml) continue;  // it went away meanwhile, and so did its claim
       const auto claims = claimedVfs(*xml);
       if (!claims) return tl::unexpected(claims.error());
-      for (const std::string& vf : *claims) found[VfName(vf)] = {domain.name, false};
+      // Who has it running comes before who only names it, in whatever order libvirt lists them.
+      for (const std::string& vf : *claims) found.try_emplace(VfName(vf), Occupant{domain.name, false});
     }
     if (domain.state == DomainState::kShutOff) continue;
     const auto xml = hypervisor.xml(domain.uuid, XmlKind::kLive);

@@ -111,6 +111,7 @@ vf_test_number_of_vfs_changes_under_rdmoved() {
 vf_test_one_that_shares_its_iommu_group_is_refused() {
   local group
   make_vfs hosta pf1
+  on_host hosta ip link set pf1 up
   group=$(on_host hosta bash -c 'ls $(readlink -f /sys/bus/pci/devices/0000:02:10.0/iommu_group)/devices')
   says "$group" 0000:02:00.0
   says "$(refusal_of_attach 0 0x02)" "not viable"
