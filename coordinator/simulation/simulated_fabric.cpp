@@ -34,6 +34,7 @@ Result<std::vector<VfInfo>> SimulatedFabric::vfs() {
     info.pool = kPool;
     info.kind = "sriov";
     info.parent = "pf0";
+    info.iommu_group = 1;
     all.push_back(std::move(info));
   }
   return all;

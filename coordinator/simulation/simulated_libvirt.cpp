@@ -174,16 +174,16 @@ Result<void> SimulatedLibvirt::attach(const DomainUuid& uuid, const std::string&
   if (!target) return tl::unexpected(target.error());
   if (auto free = waitForJob(uuid, attempted); !free) return free;
   return done(world_.random.between(milliseconds(2), milliseconds(80)),
-              [this, uuid, element] { return plug(uuid, element); });
+              [&world = world_, &host = host_, uuid, element] { return plug(world, host, uuid, element); });
 }
 
-Result<void> SimulatedLibvirt::plug(const DomainUuid& uuid, const std::string& element) {
+Result<void> plug(World& world, Host& host, const DomainUuid& uuid, const std::string& element) {
   const std::string attempted = "attach a device to " + uuid.str();
-  Domain* domain = host_.domain(uuid);
+  Domain* domain = host.domain(uuid);
   if (domain == nullptr || !domain->active())
     return failure(ErrorCode::kRefused, attempted, "the domain is not running");
-  if (host_.troubles.attaches_that_fail > 0) {
-    --host_.troubles.attaches_that_fail;
+  if (host.troubles.attaches_that_fail > 0) {
+    --host.troubles.attaches_that_fail;
     return failure(ErrorCode::kInternal, attempted, "QEMU refuses it");
   }
   if (domain->device) {
@@ -191,16 +191,16 @@ Result<void> SimulatedLibvirt::plug(const DomainUuid& uuid, const std::string& e
     return failure(ErrorCode::kRefused, attempted, "it has another device of that alias");
   }
   const VfName name(fabric::readDeviceSource(element)->pci.value_or(""));
-  VirtualFunction* vf = host_.vf(name);
+  VirtualFunction* vf = host.vf(name);
   if (vf == nullptr) return failure(ErrorCode::kNotFound, attempted, "there is no such VF");
-  for (const auto& [other, taken] : host_.domains) {
+  for (const auto& [other, taken] : host.domains) {
     if (taken.device && taken.device->vf == name) {
-      world_.broken({"a VF has one VM", name.str() + " was to be given to a second domain"});
+      world.broken({"a VF has one VM", name.str() + " was to be given to a second domain"});
       return failure(ErrorCode::kConflict, attempted, "the VF is in use");
     }
   }
-  const Guest& guest = *world_.guest(uuid);
-  world_.say(fmt::format("{}: {} gets {}", host_.name.str(), guest.name, name.str()));
+  const Guest& guest = *world.guest(uuid);
+  world.say(fmt::format("{}: {} gets {}", host.name.str(), guest.name, name.str()));
   domain->device = Device{element, name, false};
   if (!guest.infiniband) {
     vf->put_back = vf->address;

@@ -41,8 +41,8 @@ class SimulatedLibvirt : public Hypervisor {
   /// What changes a domain waits for its job, as libvirt does.
   Result<void> waitForJob(const DomainUuid& uuid, const std::string& attempted);
   /// libvirtd does it after `time`, whether or not the caller lives; the call returns then.
+  /// The effect comes although the caller is killed meanwhile: it must not know this object.
   Result<void> done(Duration time, std::function<Result<void>()> effect);
-  Result<void> plug(const DomainUuid& uuid, const std::string& element);
   DomainStatus statusOf(const Guest& guest, const Domain& domain) const;
 
   World& world_;
@@ -50,6 +50,7 @@ class SimulatedLibvirt : public Hypervisor {
 };
 
 /// The guest gives its device up, or does not, as its troubles have it; a paused guest does nothing.
+Result<void> plug(World& world, Host& host, const DomainUuid& uuid, const std::string& element);
 void guestUnplugs(World& world, Host& host, const DomainUuid& uuid);
 
 }  // namespace rdmove::simulation

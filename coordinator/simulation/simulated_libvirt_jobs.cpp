@@ -61,18 +61,18 @@ Result<void> SimulatedLibvirt::resume(const DomainUuid& uuid) {
   const auto target = on(uuid, "resume " + uuid.str());
   if (!target) return tl::unexpected(target.error());
   if (auto free = waitForJob(uuid, "resume " + uuid.str()); !free) return free;
-  return done(milliseconds(2), [this, uuid]() -> Result<void> {
-    Domain* domain = host_.domain(uuid);
+  return done(milliseconds(2), [&world = world_, &host = host_, uuid]() -> Result<void> {
+    Domain* domain = host.domain(uuid);
     if (domain == nullptr || !domain->active())
       return failure(ErrorCode::kRefused, "resume", "it is not active");
     if (domain->runs()) return {};
-    if (world_.guest(uuid)->lives_on != host_.number)
-      world_.broken(
-          {"a copy of the past is not resumed", world_.guest(uuid)->name + " has run at the partner since"});
+    if (world.guest(uuid)->lives_on != host.number)
+      world.broken(
+          {"a copy of the past is not resumed", world.guest(uuid)->name + " has run at the partner since"});
     domain->state = DomainState::kRunning;
     domain->reason = RunReason::kOther;
-    world_.say(fmt::format("{}: {} is resumed", host_.name.str(), world_.guest(uuid)->name));
-    world_.lifecycle(host_, uuid, Lifecycle::kResumed, LifecycleDetail::kOther);
+    world.say(fmt::format("{}: {} is resumed", host.name.str(), world.guest(uuid)->name));
+    world.lifecycle(host, uuid, Lifecycle::kResumed, LifecycleDetail::kOther);
     return {};
   });
 }
@@ -81,15 +81,15 @@ Result<void> SimulatedLibvirt::suspend(const DomainUuid& uuid) {
   const auto target = on(uuid, "suspend " + uuid.str());
   if (!target) return tl::unexpected(target.error());
   if (auto free = waitForJob(uuid, "suspend " + uuid.str()); !free) return free;
-  return done(milliseconds(2), [this, uuid]() -> Result<void> {
-    Domain* domain = host_.domain(uuid);
+  return done(milliseconds(2), [&world = world_, &host = host_, uuid]() -> Result<void> {
+    Domain* domain = host.domain(uuid);
     if (domain == nullptr || !domain->active())
       return failure(ErrorCode::kRefused, "suspend", "it is not active");
     if (!domain->runs()) return {};
     domain->state = DomainState::kPaused;
     domain->reason = RunReason::kOther;
-    world_.say(fmt::format("{}: {} is paused", host_.name.str(), world_.guest(uuid)->name));
-    world_.lifecycle(host_, uuid, Lifecycle::kSuspended, LifecycleDetail::kOther);
+    world.say(fmt::format("{}: {} is paused", host.name.str(), world.guest(uuid)->name));
+    world.lifecycle(host, uuid, Lifecycle::kSuspended, LifecycleDetail::kOther);
     return {};
   });
 }
@@ -97,12 +97,12 @@ Result<void> SimulatedLibvirt::suspend(const DomainUuid& uuid) {
 Result<void> SimulatedLibvirt::destroy(const DomainUuid& uuid) {
   const auto target = on(uuid, "destroy " + uuid.str());
   if (!target) return tl::unexpected(target.error());
-  return done(milliseconds(5), [this, uuid]() -> Result<void> {
-    const Domain* domain = host_.domain(uuid);
+  return done(milliseconds(5), [&world = world_, &host = host_, uuid]() -> Result<void> {
+    const Domain* domain = host.domain(uuid);
     if (domain == nullptr || !domain->active()) return {};
-    if (world_.guest(uuid)->lives_on == host_.number && !world_.guest(uuid)->ended)
-      world_.broken({"a VM is never lost", world_.guest(uuid)->name + " itself was destroyed"});
-    world_.endDomain(host_, uuid, LifecycleDetail::kOther);
+    if (world.guest(uuid)->lives_on == host.number && !world.guest(uuid)->ended)
+      world.broken({"a VM is never lost", world.guest(uuid)->name + " itself was destroyed"});
+    world.endDomain(host, uuid, LifecycleDetail::kOther);
     return {};
   });
 }

@@ -97,8 +97,8 @@ Guest* World::guest(const DomainUuid& uuid) {
 
 std::string World::liveXml(const Guest& guest, const Domain& domain) const {
   return fmt::format(
-      "<domain "
-      "type='kvm'><name>{}</name><uuid>{}</uuid><metadata>{}</metadata><devices>{}</devices></domain>",
+      "<domain type='kvm'><name>{}</name><uuid>{}</uuid><metadata>{}</metadata>"
+      "<memory unit='KiB'>4194304</memory><devices>{}</devices></domain>",
       guest.name, guest.uuid.str(), guest.metadata, domain.device ? domain.device->element : "");
 }
 
