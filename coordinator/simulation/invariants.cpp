@@ -139,6 +139,8 @@ void Invariants::hostAtRest(Host& host) {
     }
     if (!had && (vf.address != vf.own || vf.link_down))
       fail("a free VF is nobody's", vf.name.str() + " of " + host.name.str() + " has " + vf.address);
+    if (!had && vf.with_vfio != vf.home.empty())
+      fail("a free VF is nobody's", vf.name.str() + " of " + host.name.str() + " is not with its driver");
   }
   Journal& journal = host.coordinator->journal();
   if (const auto leases = journal.leases(); !leases || !leases->empty())

@@ -13,6 +13,13 @@ std::string addressOf(const Identity& identity) {
   return identity.mac ? identity.mac->str() : std::string();
 }
 
+/// What a record remembers: the address, and the host's driver behind this.
+constexpr char kBefore = '@';
+
+std::string addressIn(const std::string& before) {
+  return before.substr(0, before.find(kBefore));
+}
+
 }  // namespace
 
 Result<VirtualFunction*> SimulatedFabric::touch(const VfName& name, const std::string& attempted) {
@@ -35,6 +42,7 @@ Result<std::vector<VfInfo>> SimulatedFabric::vfs() {
     info.kind = "sriov";
     info.parent = "pf0";
     info.iommu_group = 1;
+    info.driver = vf.with_vfio ? "vfio-pci" : vf.home;
     all.push_back(std::move(info));
   }
   return all;
@@ -59,7 +67,9 @@ Result<IdentityRecord> SimulatedFabric::planIdentity(const VfName& name, const M
   const auto vf = touch(name, "plan the identity of " + name.str());
   if (!vf) return tl::unexpected(vf.error());
   const bool carries = kept && (*vf)->address == kept->given;
-  return IdentityRecord{carries ? kept->before : (*vf)->address, addressOf(moving.declaration.identity)};
+  const std::string driver = (*vf)->with_vfio ? (kept ? hostDriver(*kept) : "") : (*vf)->home;
+  return IdentityRecord{(carries ? addressIn(kept->before) : (*vf)->address) + kBefore + driver,
+                        addressOf(moving.declaration.identity)};
 }
 
 /// With the link down, as mlx5 takes a GUID; a MAC is libvirt's to set, at the attach.
@@ -98,13 +108,18 @@ Result<void> SimulatedFabric::takeIdentity(const VfName& name, const Identity& i
   if (!vf) return tl::unexpected(vf.error());
   const std::string given = kept && !kept->given.empty() ? kept->given : addressOf(identity);
   if ((*vf)->address == given) {
-    const bool known = kept && !kept->before.empty() && kept->before != given;
-    (*vf)->address = known ? kept->before : (*vf)->own;
+    const std::string before = kept ? addressIn(kept->before) : "";
+    (*vf)->address = !before.empty() && before != given ? before : (*vf)->own;
     (*vf)->link_down = false;
     world_.say(fmt::format("{}: {} is {} again", host_.name.str(), name.str(), (*vf)->address));
   }
   world_.fibers.sleep(world_.random.between(Duration(50), milliseconds(3)));
   return {};
+}
+
+std::string SimulatedFabric::hostDriver(const IdentityRecord& record) {
+  const auto at = record.before.find(kBefore);
+  return at == std::string::npos ? "" : record.before.substr(at + 1);
 }
 
 IdentityRecord SimulatedFabric::recordOf(const VfName&, const Identity& identity) {

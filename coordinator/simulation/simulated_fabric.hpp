@@ -23,6 +23,7 @@ class SimulatedFabric : public Fabric {
   Result<void> giveIdentity(const VfName&, const MovingVf&, const IdentityRecord&, Attached) override;
   Result<void> takeIdentity(const VfName&, const Identity&, const std::optional<IdentityRecord>&) override;
   IdentityRecord recordOf(const VfName&, const Identity&) override;
+  std::string hostDriver(const IdentityRecord&) override;
   Words wordsOf(const std::string&) override { return {}; }
   Result<VfName> locate(const PoolName&, const std::string& device_element) override;
   Result<std::vector<VfName>> occupied(const std::string& domain_xml) override;

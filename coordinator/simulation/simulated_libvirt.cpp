@@ -168,6 +168,30 @@ void guestUnplugs(World& world, Host& host, const DomainUuid& uuid) {
   }
 }
 
+Result<void> SimulatedLibvirt::takeFromHost(const std::string& pci) {
+  if (auto reached = call("take " + pci + " from the host"); !reached) return reached;
+  return done(world_.random.between(milliseconds(20), milliseconds(400)),
+              [&host = host_, pci]() -> Result<void> {
+                host.vf(VfName(pci))->with_vfio = true;
+                return {};
+              });
+}
+
+Result<void> SimulatedLibvirt::giveToHost(const std::string& pci) {
+  if (auto reached = call("give " + pci + " to the host"); !reached) return reached;
+  return done(world_.random.between(milliseconds(20), milliseconds(400)),
+              [&world = world_, &host = host_, pci]() -> Result<void> {
+                for (const auto& [uuid, domain] : host.domains) {
+                  if (!domain.device || domain.device->vf.str() != pci) continue;
+                  world.broken({"a VF has one VM", pci + " was to be given to the host"});
+                  return failure(ErrorCode::kConflict, "give " + pci + " to the host", "a domain has it");
+                }
+                VirtualFunction* vf = host.vf(VfName(pci));
+                vf->with_vfio = vf->home.empty();
+                return {};
+              });
+}
+
 Result<void> SimulatedLibvirt::attach(const DomainUuid& uuid, const std::string& element) {
   const std::string attempted = "attach a device to " + uuid.str();
   const auto target = on(uuid, attempted);
@@ -193,6 +217,8 @@ Result<void> plug(World& world, Host& host, const DomainUuid& uuid, const std::s
   const VfName name(fabric::readDeviceSource(element)->pci.value_or(""));
   VirtualFunction* vf = host.vf(name);
   if (vf == nullptr) return failure(ErrorCode::kNotFound, attempted, "there is no such VF");
+  if (!vf->with_vfio)
+    return failure(ErrorCode::kRefused, attempted, "unmanaged PCI device must be manually detached");
   for (const auto& [other, taken] : host.domains) {
     if (taken.device && taken.device->vf == name) {
       world.broken({"a VF has one VM", name.str() + " was to be given to a second domain"});

@@ -18,6 +18,8 @@ class SimulatedLibvirt : public Hypervisor {
   Result<void> setMetadata(const DomainUuid&, XmlKind, const std::optional<std::string>&) override;
   Result<void> detach(const DomainUuid&, const DeviceAlias&) override;
   Result<void> attach(const DomainUuid&, const std::string& device_xml) override;
+  Result<void> takeFromHost(const std::string& pci) override;
+  Result<void> giveToHost(const std::string& pci) override;
   Result<void> migrate(const MigrationRequest&) override;
   Result<void> startPostcopy(const DomainUuid&) override;
   Result<void> abortJob(const DomainUuid&) override;
@@ -49,8 +51,8 @@ class SimulatedLibvirt : public Hypervisor {
   Host& host_;
 };
 
-/// The guest gives its device up, or does not, as its troubles have it; a paused guest does nothing.
 Result<void> plug(World& world, Host& host, const DomainUuid& uuid, const std::string& element);
+/// The guest gives its device up, or does not, as its troubles have it; a paused guest does nothing.
 void guestUnplugs(World& world, Host& host, const DomainUuid& uuid);
 
 }  // namespace rdmove::simulation

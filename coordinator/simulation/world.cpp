@@ -53,6 +53,7 @@ Domain* Host::domain(const DomainUuid& uuid) {
   return found == domains.end() ? nullptr : &found->second;
 }
 
+/// In a quarter of the worlds VFs that no VM has are with a driver of the host.
 World::World(std::uint64_t seed) : random(seed) {
   const int count = 1 + static_cast<int>(random.below(3));
   const int vfs = std::max(count, 2 + static_cast<int>(random.below(3)));
@@ -80,6 +81,14 @@ World::World(std::uint64_t seed) : random(seed) {
     vf.address = guest.address;
     if (guest.persistent) domain.definition = liveXml(guest, domain);
     home.domains[guest.uuid] = domain;
+  }
+  if (seed % 8 < 6) return;
+  for (Host& host : hosts) {
+    for (VirtualFunction& vf : host.vfs) {
+      if (vf.address != vf.own) continue;
+      vf.home = "mlx5_core";
+      vf.with_vfio = false;
+    }
   }
 }
 
@@ -137,6 +146,7 @@ void World::losePower(Host& host) {
   for (VirtualFunction& vf : host.vfs) {
     vf.address = vf.own;
     vf.link_down = false;
+    vf.with_vfio = vf.home.empty();
   }
 }
 

@@ -33,6 +33,8 @@ struct VirtualFunction {
   std::string address;  ///< MAC or GUID now
   bool link_down = false;
   std::string put_back;  ///< libvirt's memory of an interface hostdev: what it had before the attach
+  std::string home{};    ///< the host's driver that has it while no VM does; empty: it is VFIO's always
+  bool with_vfio = true;
 };
 
 struct Device {
