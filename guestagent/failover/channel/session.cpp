@@ -42,6 +42,7 @@ void Session::link_down() {
   if (has_ended_) return;
   stage_ = LinkStage::Down;
   is_up_ = is_hello_sent_ = is_greeted_ = is_quiescing_ = is_drained_ = is_acknowledgement_wanted_ = false;
+  is_first_awaited_ = peer_.has_value();
   greeting_deadline_.reset();
   in_flight_ = before_goodbye_heard_ = 0;
   control_in_flight_.fill(false);
@@ -60,7 +61,10 @@ void Session::sent(Token token) {
   } else {
     const auto what = stream_.completed(token);
     if (what == OperationStream::Completed::Unknown) return;
-    if (what == OperationStream::Completed::OneSided) done = stream_.take_done(token);
+    if (what == OperationStream::Completed::OneSided) {
+      done = stream_.take_done(token);
+      is_first_awaited_ = false;
+    }
   }
   --in_flight_;
   if (before_goodbye_heard_ != 0 && --before_goodbye_heard_ == 0) has_peer_left_ = true;
@@ -137,6 +141,10 @@ void Session::tell_application() {
   if (const std::uint64_t now = stream_.acknowledged(); now > reported_acknowledged_) {
     reported_acknowledged_ = now;
     observer_.acknowledged(now);
+    if (!has_ended_ && is_first_awaited_ && now > acknowledged_by_hello_) {
+      is_first_awaited_ = false;
+      pump();
+    }
   }
   if (!has_ended_ && ((is_blocked_ && peer_ && stream_.has_message_room()) ||
                       (is_one_sided_blocked_ && peer_ && stream_.has_one_sided_room()))) {

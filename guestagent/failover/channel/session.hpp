@@ -118,6 +118,7 @@ class Session {
   void send_one_sided(const Operation& operation);
   Header stamp(FrameType type, std::uint32_t length, std::uint64_t number);
   bool send_control(FrameType type, std::span<const std::byte> payload);
+  [[nodiscard]] bool waits_for_first() const { return is_first_awaited_ && stream_.is_anything_out(); }
   [[nodiscard]] bool has_link_room(std::uint32_t reserve) const {
     return in_flight_ + reserve < options_.send_depth;
   }
@@ -157,6 +158,9 @@ class Session {
   bool is_up_ = false;
   bool is_hello_sent_ = false;
   bool is_greeted_ = false;  // the peer's Hello is here
+  /// Came back, and nothing is known yet to have been done on this link: one operation has to do for now.
+  bool is_first_awaited_ = false;
+  std::uint64_t acknowledged_by_hello_ = 0;
   bool is_quiescing_ = false;
   bool is_drained_ = false;
   std::optional<Clock::time_point> greeting_deadline_;

@@ -43,6 +43,7 @@ void Session::take_hello(ReceiveSlot slot, const Header& header, std::span<const
                                  header.acknowledged, stream_.posted_messages(), stream_.acknowledged()));
   }
   is_greeted_ = true;
+  acknowledged_by_hello_ = stream_.acknowledged();
   peer_ = hello;
   peer_regions_.start(hello->regions);
   acknowledge_at_once_ = std::max(1, std::min(hello->send_slots, options_.receive_slots) / 2);

@@ -68,6 +68,9 @@ class OperationStream {
   /// All up to `number` are delivered. False: that was never posted, or less than before.
   [[nodiscard]] bool acknowledge(std::uint64_t number);
 
+  /// Posted on this link, and not known to be done.
+  [[nodiscard]] bool is_anything_out() const { return head_ < next_; }
+
   /// The link is gone: what was posted waits again.
   void rewind();
   /// After a link's end, with acknowledge() up to date: the writes that are done because a later message was

@@ -226,10 +226,27 @@ TEST(Failover, sendsAgainInOrderWhatWasNotDelivered) {
   peer.take_down();
   EXPECT_EQ(peer.send("e"), 5U);
   peer.greet(2);
+  EXPECT_THAT(peer.numbers(), ElementsAre(3)) << "others that come back have their turn";
+  peer.acknowledges(3);
   EXPECT_THAT(peer.numbers(), ElementsAre(3, 4, 5));
   EXPECT_EQ(peer.session.stream().resent(), 2U);
   EXPECT_THAT(peer.log, Contains("acknowledged 2"));
   EXPECT_EQ(std::to_integer<char>(peer.sent[1].payload[0]), 'c');
+}
+
+TEST(Failover, onlyTheFirstOfALinkWaitsForItsAnswer) {
+  ScriptedPeer peer;
+  peer.greet();
+  for (const char* text : {"a", "b"}) (void)peer.send(text);
+  EXPECT_THAT(peer.numbers(), ElementsAre(1, 2)) << "the first link is no return";
+  peer.take_down();
+  peer.greet(0);
+  peer.complete_all();
+  EXPECT_EQ(peer.send("c"), 3U);
+  EXPECT_THAT(peer.numbers(), ElementsAre(1)) << "that it was sent is no answer";
+  peer.acknowledges(1);
+  EXPECT_EQ(peer.send("d"), 4U);
+  EXPECT_THAT(peer.numbers(), ElementsAre(1, 2, 3, 4));
 }
 
 TEST(Failover, aQueuePairAfterAnAttemptThatNeverCameUpHasItsReceives) {
