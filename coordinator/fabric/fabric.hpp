@@ -122,6 +122,8 @@ class Fabric {
   virtual IdentityRecord recordOf(const VfName&, const Identity&) = 0;
   /// The host's driver that a VF was taken from and is given back to; empty when none had it.
   virtual std::string hostDriver(const IdentityRecord&) { return {}; }
+  /// Binds a VF to that driver, if the kernel has not done so by itself when it was given back.
+  virtual Result<void> returnToDriver(const VfName&, const IdentityRecord&) { return {}; }
   /// One of a record's texts for people; empty when it is none.
   virtual Words wordsOf(const std::string& record_text) = 0;
 

@@ -33,6 +33,7 @@ class PoolFabric : public Fabric {
                             const std::optional<IdentityRecord>& kept) override;
   IdentityRecord recordOf(const VfName& vf, const Identity& identity) override;
   std::string hostDriver(const IdentityRecord&) override;
+  Result<void> returnToDriver(const VfName&, const IdentityRecord&) override;
   Words wordsOf(const std::string& record_text) override;
   Result<VfName> locate(const PoolName& pool, const std::string& device_element) override;
   Result<std::vector<VfName>> occupied(const std::string& domain_xml) override;

@@ -2,6 +2,7 @@
 #include <fmt/format.h>
 
 #include "coordinator/fabric/device_source.hpp"
+#include "coordinator/fabric/identity/driver_binding.hpp"
 #include "coordinator/fabric/pool_fabric.hpp"
 
 namespace rdmove::fabric {
@@ -124,6 +125,11 @@ Result<void> PoolFabric::takeIdentity(const VfName& vf, const Identity& identity
 std::string PoolFabric::hostDriver(const IdentityRecord& record) {
   const auto before = settingsFromJson(record.before);
   return before ? before->driver.value_or("") : "";
+}
+
+Result<void> PoolFabric::returnToDriver(const VfName& vf, const IdentityRecord& record) {
+  const std::string driver = hostDriver(record);
+  return driver.empty() ? Result<void>() : bindDriver(*host_.files, vf.str(), driver);
 }
 
 Words PoolFabric::wordsOf(const std::string& record_text) {

@@ -13,7 +13,7 @@ Result<void> giveToHost(Fabric& fabric, Hypervisor& hypervisor, const VfName& vf
   if (fabric.hostDriver(record).empty()) return {};
   auto given = hypervisor.giveToHost(vf.str());
   if (!given && given.error().code == ErrorCode::kNotFound) return {};
-  return given;
+  return given ? fabric.returnToDriver(vf, record) : given;
 }
 
 Result<void> takeAgainFromHost(Fabric& fabric, Hypervisor& hypervisor, const VfName& vf) {

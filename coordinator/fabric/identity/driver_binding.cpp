@@ -37,8 +37,13 @@ Result<void> unbindDriver(SysfsFiles& files, const std::string& pci, const std::
 Result<void> bindDriver(SysfsFiles& files, const std::string& pci, const std::string& driver) {
   const std::string attempted = fmt::format("give {} to {}", pci, driver);
   if (driverOf(files, pci) == driver) return {};
-  if (auto written = files.write(fmt::format("bus/pci/drivers/{}/bind", driver), pci); !written)
-    return written;
+  // Where VFs are not probed by themselves (sriov_drivers_autoprobe 0) the kernel binds only what is named
+  // here.
+  const std::string override = fmt::format("bus/pci/devices/{}/driver_override", pci);
+  const bool named = files.exists(override) && files.write(override, driver);
+  const auto written = files.write(fmt::format("bus/pci/drivers/{}/bind", driver), pci);
+  if (named) (void)files.write(override, "\n");
+  if (!written) return written;
   return bindingIs(files, pci, driver, attempted);
 }
 

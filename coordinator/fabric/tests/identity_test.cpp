@@ -6,6 +6,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "coordinator/fabric/identity/driver_binding.hpp"
 #include "coordinator/fabric/sysfs_sriov.hpp"
 #include "coordinator/fabric/tests/fixture/fake_adapter.hpp"
 
@@ -484,6 +485,20 @@ TEST(HostDriver, is_remembered_from_when_it_last_had_the_vf) {
   bench.adapter.bind(bench.vf(), "vfio-pci");
   EXPECT_EQ(bench.plan(ethernet(), memory).before.driver, "mlx5_core") << "it was ours that took it";
   EXPECT_FALSE(bench.plan(ethernet()).before.driver) << "VFIO had it before us";
+}
+
+TEST(HostDriver, is_named_to_the_kernel_only_while_it_takes_the_vf) {
+  Bench bench(mlx5Ethernet());
+  const std::string pci = bench.at.pci;
+  const std::string named = "bus/pci/devices/" + pci + "/driver_override";
+  std::vector<std::string> seen;
+  bench.host.attribute(named, {[] { return std::string("(null)"); },
+                               [&seen](const std::string& text) { return seen.push_back(text), 0; }});
+  bench.adapter.unbind(bench.vf());
+  const auto bound = bindDriver(*bench.files, pci, "mlx5_core");
+  ASSERT_TRUE(bound) << bound.error().sentence();
+  EXPECT_EQ(driverOf(*bench.files, pci), "mlx5_core");
+  EXPECT_EQ(seen, (std::vector<std::string>{"mlx5_core", "\n"}));
 }
 
 }  // namespace
