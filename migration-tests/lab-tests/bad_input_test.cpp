@@ -47,7 +47,7 @@ TEST_F(BadInput, is_refused_with_a_sentence_and_changes_nothing) {
   lab({"daemon", "stop", "hostb"});
   on("hostb", {"sed", "-i", "s/^slots = 8/slots = 1/", "/etc/rdmove/rdmoved.toml"});
   lab({"daemon", "start", "hostb"});
-  expectRefused({"migrate", "vm1", "hostb"}, "0 free VFs");
+  expectRefused({"migrate", "vm1", "hostb"}, "has 0 free");
   lab({"daemon", "stop", "hostb"});
   on("hostb",
      {"sed", "-i", "s/^slots = 1/slots = 8/; s/^\\[pools.fabric\\]/[pools.other]/; s/\"fabric\"/\"other\"/",
