@@ -21,7 +21,8 @@ std::vector<VfInfo> freeVfs(const std::vector<VfInfo>& all, const PoolName& pool
   for (const VfInfo& vf : all) {
     if (vf.pool != pool) continue;
     if (vf.kind == "bridge") bridges.insert(vf.parent);
-    if (!taken.contains(vf.name) && vf.users.empty()) free.push_back(vf);
+    const bool attachable = vf.kind == "bridge" || vf.iommu_group;
+    if (attachable && !taken.contains(vf.name) && vf.users.empty()) free.push_back(vf);
   }
   const auto nics = std::count_if(taken.begin(), taken.end(),
                                   [&](const VfName& name) { return bridges.contains(bridgeOfNic(name)); });

@@ -1,22 +1,20 @@
+// What the host of a VM asks before it moves: of libvirt, the metadata, the guest's agent and the partner.
+// What a host says about itself: examiner_host.cpp.
 #include "coordinator/preflight/examiner.hpp"
 
 #include <fmt/format.h>
-#include <boost/asio/io_context.hpp>
-#include <boost/asio/post.hpp>
 
 #include <algorithm>
+#include <boost/asio/io_context.hpp>
+#include <boost/asio/post.hpp>
 #include <future>
 #include <utility>
 
 #include "coordinator/fabric/fabric.hpp"
-#include "coordinator/fabric/free_vfs.hpp"
 #include "coordinator/hypervisor/domain_xml.hpp"
-#include "coordinator/hypervisor/hypervisor.hpp"
 #include "coordinator/hypervisor/metadata.hpp"
 #include "coordinator/migration/partner.hpp"
-#include "coordinator/preflight/occupancy.hpp"
-#include "coordinator/preflight/pool_checks.hpp"
-#include "coordinator/service/config.hpp"
+#include "coordinator/preflight/look.hpp"
 
 namespace rdmove {
 namespace {
@@ -25,29 +23,6 @@ namespace {
 constexpr std::uint64_t kLockedBesidesKib = 1024 * 1024;
 
 }  // namespace
-
-/// One examination in the making.
-struct Examiner::Look {
-  const Config& config;
-  Examination result;
-  Plan plan;
-  DomainStatus status;
-  std::string live_xml;
-  bool domain_fits = false;
-  std::vector<MovingVf> owed{};  ///< devices that an arrival has not brought back yet; the VM may move on
-
-  void add(Severity severity, std::string code, std::string sentence, std::string remedy = {}) {
-    result.findings.push_back(
-        {severity, std::move(code), std::move(sentence), std::move(remedy), config.host.str()});
-  }
-  void error(std::string code, std::string sentence, std::string remedy) {
-    add(Severity::kError, std::move(code), std::move(sentence), std::move(remedy));
-  }
-  void fail(std::string code, const Error& why) {
-    add(Severity::kError, std::move(code), Error{why.code, why.attempted, why.cause, ""}.sentence(),
-        why.remedy);
-  }
-};
 
 Examiner::Examiner(boost::asio::io_context& loop, Hypervisor& hypervisor, Fabric& fabric, Partners& partners,
                    AgentDesk& agents, const Config& config)
@@ -231,138 +206,6 @@ void Examiner::askPartner(Look& look) {
   auto findings = (*partner)->examine(look.plan);
   if (!findings) return look.fail("partner-silent", findings.error());
   for (Finding& finding : *findings) look.result.findings.push_back(std::move(finding));
-}
-
-std::vector<Finding> Examiner::examineArrival(const Plan& plan, const HostName& source,
-                                              const std::vector<VfName>& leased_vfs) {
-  Look look{config_, {}, plan, {}, {}, false};
-  const auto partner = config_.partners.find(source);
-  if (partner == config_.partners.end()) {
-    look.error("unknown-source",
-               fmt::format("{} does not know the host {}.", config_.host.str(), source.str()),
-               fmt::format("Add [partners.{}] to rdmoved.toml on {}.", source.str(), config_.host.str()));
-    return std::move(look.result.findings);
-  }
-  if (auto here = hypervisor_.find(plan.uuid.str()); here && here->state != DomainState::kShutOff) {
-    look.error(
-        "domain-there",
-        fmt::format("{} exists on {} already ({}).", plan.domain, config_.host.str(), here->state_text),
-        "Two copies of one domain must not be; remove the one that should not be there.");
-  } else if (!here && here.error().code != ErrorCode::kNotFound) {
-    look.fail("libvirt", here.error());
-  }
-  if (const auto namesake = hypervisor_.find(plan.domain); namesake && namesake->uuid != plan.uuid) {
-    look.error("name-taken",
-               fmt::format("{} has another domain named {} ({}).", config_.host.str(), plan.domain,
-                           namesake->uuid.str()),
-               "Undefine or rename it there; libvirt takes a name once.");
-  }
-  const auto all = fabric_.vfs();
-  if (!all) {
-    look.fail("fabric", all.error());
-    return std::move(look.result.findings);
-  }
-  const auto occupied = occupants(hypervisor_, fabric_);
-  if (!occupied) {
-    look.fail("libvirt", occupied.error());
-    return std::move(look.result.findings);
-  }
-  const auto pfs = fabric_.pfs();
-  if (!pfs) {
-    look.fail("fabric", pfs.error());
-    return std::move(look.result.findings);
-  }
-  const std::set<VfName> leased(leased_vfs.begin(), leased_vfs.end());
-  std::set<VfName> taken = names(*occupied);
-  taken.insert(leased.begin(), leased.end());
-  std::map<PoolName, std::size_t> wanted;
-  for (const MovingVf& vf : plan.vfs) ++wanted[vf.declaration.pool];
-  for (const auto& [pool, count] : wanted) {
-    const auto& allowed = partner->second.pools;
-    if (!fabric_.hasPool(pool) || std::find(allowed.begin(), allowed.end(), pool) == allowed.end()) {
-      look.error(
-          "no-pool-there",
-          fmt::format("{} has no pool {} for VMs of {}.", config_.host.str(), pool.str(), source.str()),
-          fmt::format(
-              "Configure it on {} ([pools.{}], and pools of [partners.{}]), if it reaches the same fabric.",
-              config_.host.str(), pool.str(), source.str()));
-      continue;
-    }
-    if (const auto configured = config_.pools.find(pool); configured != config_.pools.end()) {
-      auto troubles = poolTroubles(configured->second, *pfs, *all, config_.host.str());
-      std::move(troubles.begin(), troubles.end(), std::back_inserter(look.result.findings));
-    }
-    const std::vector<VfInfo> free = freeVfs(*all, pool, taken);
-    if (free.size() < count) {
-      look.error("no-free-vf",
-                 fmt::format("Pool {} on {} has {}; {} needed.", pool.str(), config_.host.str(),
-                             toString(countPool(*all, pool, *occupied, leased)), count),
-                 "Free one there (rdmove vf list), or choose another destination.");
-      continue;
-    }
-    std::size_t next = 0;
-    for (const MovingVf& vf : plan.vfs) {
-      if (vf.declaration.pool != pool) continue;
-      const VfInfo& candidate = free[next++];
-      if (!fits(vf.declaration.model, candidate.link_layer)) {
-        look.error(
-            "other-link-layer",
-            fmt::format("Device {} is declared {}, and pool {} on {} is {}.", vf.declaration.alias.str(),
-                        toString(vf.declaration.model), pool.str(), config_.host.str(), candidate.link_layer),
-            "Correct the model with rdmove define, or the port's mode (mlxconfig LINK_TYPE).");
-        continue;
-      }
-      const auto planned = fabric_.planIdentity(candidate.name, vf, std::nullopt);
-      if (!planned) look.fail("identity", planned.error());
-    }
-  }
-  return std::move(look.result.findings);
-}
-
-void Examiner::examinePools(Look& look) {
-  const auto all = fabric_.vfs();
-  const auto pfs = fabric_.pfs();
-  if (!all || !pfs) return look.fail("fabric", all ? pfs.error() : all.error());
-  const auto occupied = occupants(hypervisor_, fabric_);
-  if (!occupied) look.fail("libvirt", occupied.error());
-  for (const auto& [name, pool] : config_.pools) {
-    auto troubles = poolTroubles(pool, *pfs, *all, config_.host.str());
-    const bool empty =
-        std::none_of(all->begin(), all->end(), [&](const VfInfo& vf) { return vf.pool == name; });
-    if (!empty && occupied) {
-      look.add(Severity::kOk, "pool",
-               fmt::format("Pool {} has {}.", name.str(), toString(countPool(*all, name, *occupied, {}))));
-    } else if (empty && troubles.empty()) {
-      look.error("pool-empty", fmt::format("Pool {} has no VF.", name.str()),
-                 pool.kind == PoolConfig::Kind::kBridge ? "Create the bridge " + pool.bridge + "."
-                                                        : "Set sriov_numvfs of its PFs.");
-    }
-    std::move(troubles.begin(), troubles.end(), std::back_inserter(look.result.findings));
-  }
-}
-
-std::vector<Finding> Examiner::examineHost() {
-  Look look{config_, {}, {}, {}, {}, false};
-  if (const auto version = hypervisor_.version(); version) {
-    look.add(Severity::kOk, "libvirt", fmt::format("libvirt answers: {}.", *version));
-  } else {
-    look.fail("libvirt", version.error());
-  }
-  examinePools(look);
-  for (const auto& [name, partner] : config_.partners) {
-    const auto found = partners_.find(name);
-    const auto hello = found ? (*found)->hello() : Result<void>(tl::unexpected(found.error()));
-    if (hello) {
-      look.add(Severity::kOk, "partner", fmt::format("Partner {} answers.", name.str()));
-    } else {
-      look.fail("partner-silent", hello.error());
-    }
-  }
-  if (config_.insecure) {
-    look.add(Severity::kWarning, "insecure", "The partner API has no TLS.",
-             "Set insecure = false and give it certificates.");
-  }
-  return std::move(look.result.findings);
 }
 
 }  // namespace rdmove

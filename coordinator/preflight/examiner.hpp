@@ -22,6 +22,8 @@ class Fabric;
 class Hypervisor;
 class Partners;
 struct Config;
+struct PartnerConfig;
+struct PoolTrouble;
 
 struct Examination {
   std::vector<Finding> findings;
@@ -52,6 +54,7 @@ class Examiner {
 
  private:
   struct Look;  // one examination in the making
+  struct Room;
   void lookAtDomain(Look& look);
   void findDomain(Look& look);
   void readDeclaration(Look& look);
@@ -59,7 +62,10 @@ class Examiner {
   void checkMemory(Look& look);
   void askAgent(Look& look);
   void askPartner(Look& look);
+  void examineRoom(Look& look, const PartnerConfig& partner, const std::vector<VfName>& leased_vfs);
+  void examinePool(Look& look, const Room& room, const PoolName& pool, const std::vector<MovingVf>& wanted);
   void examinePools(Look& look);
+  std::vector<PoolTrouble> troublesOf(const Room& room, const PoolName& pool) const;
 
   boost::asio::io_context& loop_;
   Hypervisor& hypervisor_;

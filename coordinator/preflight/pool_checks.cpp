@@ -30,10 +30,13 @@ PoolCount countPool(const std::vector<VfInfo>& all, const PoolName& pool,
       count.claimants.insert(occupant->second.domain);
     } else if (!vf.users.empty()) {
       ++count.host;
+    } else if (vf.kind == "sriov" && !vf.iommu_group) {
+      ++count.bare;
     }
   }
   // NICs on a bridge take slots without naming one.
-  const std::size_t named = count.free + count.host + count.claimed + count.leased + count.running;
+  const std::size_t named =
+      count.free + count.host + count.bare + count.claimed + count.leased + count.running;
   if (members > named) count.running += members - named;
   return count;
 }
@@ -44,41 +47,44 @@ std::string toString(const PoolCount& count) {
   if (count.leased > 0) text += fmt::format(", {} leased", count.leased);
   if (count.claimed > 0)
     text += fmt::format(", {} claimed ({})", count.claimed, fmt::join(count.claimants, ", "));
+  if (count.bare > 0) text += fmt::format(", {} without an IOMMU group", count.bare);
   if (count.host > 0) text += fmt::format(", {} used by this host", count.host);
   return text;
 }
 
-std::vector<Finding> poolTroubles(const PoolConfig& pool, const std::vector<PfInfo>& pfs,
-                                  const std::vector<VfInfo>& vfs, const std::string& host) {
-  std::vector<Finding> findings;
-  if (pool.kind != PoolConfig::Kind::kSriov) return findings;
-  const auto add = [&](Severity severity, const char* code, std::string sentence, std::string remedy) {
-    findings.push_back({severity, code, std::move(sentence), std::move(remedy), host});
+std::vector<PoolTrouble> poolTroubles(const PoolConfig& pool, const std::vector<PfInfo>& pfs,
+                                      const std::vector<VfInfo>& vfs, const std::string& host) {
+  std::vector<PoolTrouble> troubles;
+  if (pool.kind != PoolConfig::Kind::kSriov) return troubles;
+  const auto add = [&](const std::string& pf, Severity severity, const char* code, std::string sentence,
+                       std::string remedy) {
+    troubles.push_back({pf, {severity, code, std::move(sentence), std::move(remedy), host}});
   };
   for (const std::string& named : pool.pfs) {
     const auto pf = std::find_if(pfs.begin(), pfs.end(), [&](const PfInfo& one) {
       return one.pool == pool.name && (one.netdev == named || one.pci == named);
     });
     if (pf == pfs.end()) {
-      add(Severity::kError, "pf-gone", fmt::format("PF {} of pool {} is not there.", named, pool.name.str()),
+      add(named, Severity::kError, "pf-gone",
+          fmt::format("PF {} of pool {} is not there.", named, pool.name.str()),
           fmt::format("Load its driver, or correct pfs of [pools.{}].", pool.name.str()));
       continue;
     }
     if (pf->vfs == 0) {
-      add(Severity::kError, "pf-without-vfs",
+      add(named, Severity::kError, "pf-without-vfs",
           fmt::format("PF {} of pool {} has no VFs.", named, pool.name.str()),
           fmt::format("Write their number, at most {}, to /sys/bus/pci/devices/{}/sriov_numvfs.",
                       pf->most_vfs, pf->pci));
     }
     if (pf->rdma.empty() && !pool.soft_roce) {
-      add(Severity::kError, "rdma-off",
+      add(named, Severity::kError, "rdma-off",
           fmt::format("PF {} of pool {} has no RDMA device.", named, pool.name.str()),
           "Load the RDMA driver beside the network driver, and switch RDMA on (devlink dev param, "
           "enable_roce). "
           "An adapter without RDMA needs soft_roce = true.");
     }
     if (pf->link == "down") {
-      add(Severity::kWarning, "pf-down", fmt::format("The link of PF {} is down.", named),
+      add(named, Severity::kWarning, "pf-down", fmt::format("The link of PF {} is down.", named),
           fmt::format("Look at cable and switch port; `ip link set {} up`.", pf->netdev));
     }
   }
@@ -86,10 +92,11 @@ std::vector<Finding> poolTroubles(const PoolConfig& pool, const std::vector<PfIn
     return vf.pool == pool.name && vf.kind == "sriov" && !vf.iommu_group;
   });
   if (bare != vfs.end()) {
-    add(Severity::kError, "no-iommu", fmt::format("VF {} is in no IOMMU group.", bare->name.str()),
+    add(bare->parent, Severity::kError, "no-iommu",
+        fmt::format("VF {} is in no IOMMU group.", bare->name.str()),
         "Switch the IOMMU on in the firmware and for the kernel (intel_iommu=on; AMD's is on by itself).");
   }
-  return findings;
+  return troubles;
 }
 
 bool fits(Model model, const std::string& link_layer) {

@@ -20,6 +20,7 @@ struct PoolConfig;
 struct PoolCount {
   std::size_t free = 0;
   std::size_t host = 0;     ///< a process of the host uses them
+  std::size_t bare = 0;     ///< no IOMMU group, so VFIO cannot have them
   std::size_t claimed = 0;  ///< only a definition names them
   std::size_t leased = 0;
   std::size_t running = 0;  ///< running domains have them
@@ -32,11 +33,16 @@ PoolCount countPool(const std::vector<VfInfo>& all, const PoolName& pool,
 /// "1 free, 2 with running VMs, 1 claimed (vm3)"; what is 0 is left out, but for the free ones.
 std::string toString(const PoolCount& count);
 
+struct PoolTrouble {
+  std::string pf;  ///< as the pool's configuration calls it
+  Finding finding;
+};
+
 /// What of an sriov pool's adapters and VFs would fail late: a PF that is not there, has no VFs, is down, or
 /// has RDMA off; VFs without an IOMMU group. Codes: pf-gone, pf-without-vfs, pf-down (a warning: a cable may
 /// come), rdma-off, no-iommu. A bridge pool has none.
-std::vector<Finding> poolTroubles(const PoolConfig& pool, const std::vector<PfInfo>& pfs,
-                                  const std::vector<VfInfo>& vfs, const std::string& host);
+std::vector<PoolTrouble> poolTroubles(const PoolConfig& pool, const std::vector<PfInfo>& pfs,
+                                      const std::vector<VfInfo>& vfs, const std::string& host);
 
 /// May a device of this model come to an adapter with this link layer? "unknown" may.
 bool fits(Model model, const std::string& link_layer);

@@ -37,10 +37,17 @@ TEST(FreeVfs, an_attached_nic_takes_one_slot_whichever) {
 
 TEST(FreeVfs, another_bridges_nic_and_another_pools_vf_do_not_count) {
   auto all = slots("br0", "fabric", 1);
-  all.push_back({VfName("0000:3b:00.2"), PoolName("vfs"), "sriov", "ens1", {}, {}, {}});
+  all.push_back({VfName("0000:3b:00.2"), PoolName("vfs"), "sriov", "ens1", {}, {}, 43});
   EXPECT_EQ(freeVfs(all, kFabric, {VfName("br1#52:54:00:77:00:01"), VfName("0000:3b:00.2")}).size(), 1U);
   EXPECT_TRUE(freeVfs(all, PoolName("vfs"), {VfName("0000:3b:00.2")}).empty());
   EXPECT_EQ(freeVfs(all, PoolName("vfs"), {VfName("br0#52:54:00:77:00:01")}).size(), 1U);
+}
+
+TEST(FreeVfs, a_vf_that_vfio_cannot_have_is_not_free) {
+  const PoolName pool("vfs");
+  const std::vector<VfInfo> all = {{VfName("0000:3b:00.2"), pool, "sriov", "ens1", {}, {}, {}},
+                                   {VfName("0000:3b:00.3"), pool, "sriov", "ens1", {}, {}, 43}};
+  EXPECT_EQ(names(freeVfs(all, pool, {})), Names{"0000:3b:00.3"});
 }
 
 }  // namespace

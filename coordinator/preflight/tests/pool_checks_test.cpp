@@ -38,9 +38,10 @@ PoolConfig pool() {
   return config;
 }
 
-std::vector<std::string> codes(const std::vector<Finding>& findings) {
+std::vector<std::string> codes(const std::vector<PoolTrouble>& troubles) {
   std::vector<std::string> out;
-  for (const Finding& finding : findings) {
+  for (const auto& [named, finding] : troubles) {
+    EXPECT_EQ(named, "ens1");
     EXPECT_FALSE(finding.sentence.empty());
     EXPECT_FALSE(finding.remedy.empty()) << finding.code;
     EXPECT_EQ(finding.host, "hostb");
@@ -58,6 +59,13 @@ TEST(PoolCount, tells_who_has_what) {
                                                 {VfName("0000:3b:00.3"), {"vm3", false}}};
   const auto count = countPool(all, PoolName("fabric"), occupants, {VfName("0000:3b:00.4")});
   EXPECT_EQ(toString(count), "1 free, 1 with running VMs, 1 leased, 1 claimed (vm3), 1 used by this host");
+}
+
+TEST(PoolCount, a_vf_that_vfio_cannot_have_is_counted_as_that) {
+  auto bare = vf("0000:3b:00.3");
+  bare.iommu_group.reset();
+  EXPECT_EQ(toString(countPool({vf("0000:3b:00.2"), bare}, PoolName("fabric"), {}, {})),
+            "1 free, 1 without an IOMMU group");
 }
 
 TEST(PoolCount, a_lease_of_a_vm_that_runs_counts_once) {
@@ -90,12 +98,13 @@ TEST(PoolTroubles, each_has_its_code) {
   empty.vfs = 0;
   const auto without = poolTroubles(pool(), {empty}, {}, "hostb");
   EXPECT_THAT(codes(without), ElementsAre("pf-without-vfs"));
-  EXPECT_THAT(without[0].remedy, HasSubstr("at most 8, to /sys/bus/pci/devices/0000:3b:00.0/sriov_numvfs"));
+  EXPECT_THAT(without[0].finding.remedy,
+              HasSubstr("at most 8, to /sys/bus/pci/devices/0000:3b:00.0/sriov_numvfs"));
   auto down = pf();
   down.link = "down";
   const auto warned = poolTroubles(pool(), {down}, {}, "hostb");
   EXPECT_THAT(codes(warned), ElementsAre("pf-down"));
-  EXPECT_FALSE(anyError(warned)) << "a cable may be put in meanwhile";
+  EXPECT_EQ(warned[0].finding.severity, Severity::kWarning) << "a cable may be put in meanwhile";
   auto off = pf();
   off.rdma.clear();
   EXPECT_THAT(codes(poolTroubles(pool(), {off}, {}, "hostb")), ElementsAre("rdma-off"));

@@ -1,4 +1,6 @@
 # Tests of the daemon's two APIs, over real gRPC on the loopback; what is behind them are fakes and a real journal.
 rdmove_test(partner_service_test
-  SOURCES ${PROJECT_SOURCE_DIR}/coordinator/preflight/tests/occupancy_test.cpp ${CMAKE_CURRENT_LIST_DIR}/partner_service_test.cpp ${CMAKE_CURRENT_LIST_DIR}/partner_client_test.cpp
+  SOURCES ${PROJECT_SOURCE_DIR}/coordinator/preflight/tests/occupancy_test.cpp
+          ${PROJECT_SOURCE_DIR}/coordinator/preflight/tests/arrival_room_test.cpp
+          ${CMAKE_CURRENT_LIST_DIR}/partner_service_test.cpp ${CMAKE_CURRENT_LIST_DIR}/partner_client_test.cpp
   LIBS rdmove_service rdmove_journal rdmove_fabric rdmove_domain_xml)

@@ -1,0 +1,110 @@
+// What a destination says about its pools to a host whose VM is to come.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "coordinator/preflight/examiner.hpp"
+#include "coordinator/service/tests/destination.hpp"
+
+namespace rdmove {
+namespace {
+
+using testing::NiceMock;
+using testing::Return;
+
+const PoolName kPool("vfs");
+
+/// hostb with a pool of two PFs; a VM of hosta wants one of its VFs.
+class ArrivalRoom : public testing::Test {
+ protected:
+  ArrivalRoom() {
+    config.host = HostName("hostb");
+    PartnerConfig hosta;
+    hosta.name = HostName("hosta");
+    hosta.pools = {kPool};
+    config.partners[hosta.name] = hosta;
+    PoolConfig pool;
+    pool.name = kPool;
+    pool.kind = PoolConfig::Kind::kSriov;
+    pool.pfs = {"ens1", "ens2"};
+    config.pools[kPool] = pool;
+    vf.declaration.alias = DeviceAlias("ua-rdma0");
+    vf.declaration.pool = kPool;
+    plan.domain = "vm1";
+    plan.vfs = {vf};
+    ON_CALL(hypervisor, find).WillByDefault(Return(failure(ErrorCode::kNotFound, "find", "no such domain")));
+    ON_CALL(hypervisor, list).WillByDefault(Return(std::vector<DomainStatus>()));
+    ON_CALL(fabric, hasPool).WillByDefault(Return(true));
+  }
+
+  static PfInfo pf(const std::string& netdev) {
+    PfInfo info;
+    info.pool = kPool;
+    info.netdev = netdev;
+    info.rdma = "mlx5_" + netdev;
+    info.vfs = 1;
+    return info;
+  }
+  static VfInfo vfOf(const std::string& netdev, const std::string& pci) {
+    VfInfo info{VfName(pci), kPool, "sriov", netdev, {}, "vfio-pci", 7};
+    info.link_layer = "Ethernet";
+    return info;
+  }
+  std::vector<std::pair<std::string, Severity>> answer() {
+    ON_CALL(fabric, pfs).WillByDefault(Return(pfs));
+    ON_CALL(fabric, vfs).WillByDefault(Return(vfs));
+    Examiner examiner(loop, hypervisor, fabric, partners, agents, config);
+    std::vector<std::pair<std::string, Severity>> out;
+    for (const Finding& finding : examiner.examineArrival(plan, HostName("hosta"), {}))
+      out.emplace_back(finding.code, finding.severity);
+    return out;
+  }
+  using Answer = std::vector<std::pair<std::string, Severity>>;
+
+  boost::asio::io_context loop;
+  NiceMock<FakeHypervisor> hypervisor;
+  NiceMock<FakeFabric> fabric;
+  NoPartners partners;
+  NoAgents links;
+  AgentDesk agents{links};
+  Config config;
+  Plan plan;
+  MovingVf vf;
+  std::vector<PfInfo> pfs = {pf("ens1"), pf("ens2")};
+  std::vector<VfInfo> vfs = {vfOf("ens1", "0000:3b:00.2"), vfOf("ens2", "0000:af:00.2")};
+};
+
+TEST_F(ArrivalRoom, is_there) {
+  EXPECT_EQ(answer(), Answer());
+}
+
+TEST_F(ArrivalRoom, what_is_wrong_with_a_pf_whose_vfs_are_not_needed_refuses_nothing) {
+  pfs.pop_back();
+  vfs.pop_back();
+  EXPECT_EQ(answer(), (Answer{{"pf-gone", Severity::kWarning}}));
+}
+
+TEST_F(ArrivalRoom, the_pf_whose_vf_it_would_be_has_to_be_right) {
+  pfs[0].rdma.clear();
+  EXPECT_EQ(answer(), (Answer{{"rdma-off", Severity::kError}}));
+}
+
+TEST_F(ArrivalRoom, a_pf_that_is_gone_explains_why_there_is_none) {
+  pfs.clear();
+  vfs.clear();
+  EXPECT_EQ(answer(), (Answer{{"pf-gone", Severity::kError},
+                              {"pf-gone", Severity::kError},
+                              {"no-free-vf", Severity::kError}}));
+}
+
+TEST_F(ArrivalRoom, a_vf_that_vfio_cannot_have_is_passed_over) {
+  vfs[0].iommu_group.reset();
+  EXPECT_EQ(answer(), (Answer{{"no-iommu", Severity::kWarning}}));
+}
+
+TEST_F(ArrivalRoom, the_other_link_layer_is_refused) {
+  plan.vfs[0].declaration.model = Model::kVirtualSwitch;
+  EXPECT_EQ(answer(), (Answer{{"other-link-layer", Severity::kError}}));
+}
+
+}  // namespace
+}  // namespace rdmove
