@@ -17,6 +17,7 @@
 #include <set>
 #include <utility>
 
+#include "guestagent/failover/connection/tests/manual_clock.hpp"
 #include "guestagent/fuzz/steps.hpp"
 #include "guestagent/fuzz/target.hpp"
 #include "guestagent/protocol/application.hpp"
@@ -25,21 +26,13 @@
 namespace rdmove::failover::conn {
 namespace {
 
+using fake::ManualClock;
 using fuzz::require;
 using protocol::Envelope;
 using protocol::RequestId;
 namespace words = protocol::application;
 
 constexpr std::size_t most_for_a_line = 512;
-
-class ManualClock : public Clock {
- public:
-  [[nodiscard]] Time now() const override { return now_; }
-  void advance(Milliseconds by) { now_ += by; }
-
- private:
-  Time now_{std::chrono::hours(1)};
-};
 
 /// The agent's end.
 class Agent {

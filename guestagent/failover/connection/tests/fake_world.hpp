@@ -14,17 +14,9 @@
 #include <string>
 
 #include "guestagent/failover/connection/hub.hpp"
+#include "guestagent/failover/connection/tests/manual_clock.hpp"
 
 namespace rdmove::failover::conn::fake {
-
-class ManualClock : public Clock {
- public:
-  [[nodiscard]] Time now() const override { return now_; }
-  void advance(Milliseconds by) { now_ += by; }
-
- private:
-  Time now_{std::chrono::hours(1)};
-};
 
 class SequenceRandom : public Random {
  public:
