@@ -69,24 +69,22 @@ Result<void> LibvirtDriver::attach(const DomainUuid& uuid, const std::string& de
   return presentOr(target->domain.get(), *alias, device_xml, libvirtFailure(attempted));
 }
 
-Result<void> LibvirtDriver::takeFromHost(const std::string& pci) {
-  const std::string attempted = "take " + pci + " from the host's driver";
+Result<void> LibvirtDriver::withNodeDevice(const std::string& pci, const std::string& attempted,
+                                           int (*change)(virNodeDevicePtr)) {
   auto connection = connection_.forCall();
   if (!connection) return tl::unexpected(connection.error());
   const NodeDeviceRef device(virNodeDeviceLookupByName(connection->get(), nodeDeviceName(pci).c_str()));
-  if (!device) return libvirtFailure(attempted);
-  if (virNodeDeviceDetachFlags(device.get(), "vfio", 0) != 0) return libvirtFailure(attempted);
+  if (!device || change(device.get()) != 0) return libvirtFailure(attempted);
   return {};
 }
 
+Result<void> LibvirtDriver::takeFromHost(const std::string& pci) {
+  return withNodeDevice(pci, "take " + pci + " from the host's driver",
+                        [](virNodeDevicePtr device) { return virNodeDeviceDetachFlags(device, "vfio", 0); });
+}
+
 Result<void> LibvirtDriver::giveToHost(const std::string& pci) {
-  const std::string attempted = "give " + pci + " back to the host's driver";
-  auto connection = connection_.forCall();
-  if (!connection) return tl::unexpected(connection.error());
-  const NodeDeviceRef device(virNodeDeviceLookupByName(connection->get(), nodeDeviceName(pci).c_str()));
-  if (!device) return libvirtFailure(attempted);
-  if (virNodeDeviceReAttach(device.get()) != 0) return libvirtFailure(attempted);
-  return {};
+  return withNodeDevice(pci, "give " + pci + " back to the host's driver", virNodeDeviceReAttach);
 }
 
 }  // namespace rdmove

@@ -47,6 +47,8 @@ class LibvirtDriver final : public Hypervisor {
     DomainRef domain;
   };
 
+  Result<void> withNodeDevice(const std::string& pci, const std::string& attempted,
+                              int (*change)(virNodeDevicePtr));
   Result<Target> quick(const DomainUuid& uuid, const std::string& attempted);  ///< on the shared connection
   Result<Target> slow(const DomainUuid& uuid, const std::string& attempted);   ///< on one of its own
 

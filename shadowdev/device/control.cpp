@@ -7,20 +7,9 @@
 
 #include "shadowdev/device/plumbing.hpp"
 #include "shadowdev/device/shadow_verbs.hpp"
+#include "shadowdev/verbs/qp_attributes.hpp"
 
 namespace rdmove::shadow {
-namespace {
-
-constexpr int kMostAttempts = 64;
-
-template <class T>
-T* refused(int error) {
-  errno = error;
-  return nullptr;
-}
-
-}  // namespace
-
 ShadowVerbs::ShadowVerbs(Verbs& physical, PeerLink* link, const ShadowOptions& options)
     : engine_(physical, link, options) {}
 

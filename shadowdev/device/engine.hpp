@@ -15,6 +15,9 @@
 
 namespace rdmove::shadow {
 
+/// How often an object is made again because its number is that of another, before that is an error.
+inline constexpr int kMostAttempts = 64;
+
 struct ShadowOptions {
   /// Record sends and receives from the start, so that after a surprise each has its own flush error.
   bool records = false;

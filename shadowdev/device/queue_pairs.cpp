@@ -3,38 +3,13 @@
 #include <cerrno>
 
 #include "shadowdev/device/shadow_verbs.hpp"
+#include "shadowdev/verbs/qp_attributes.hpp"
 
 namespace rdmove::shadow {
 namespace {
 
-constexpr int kMostAttempts = 64;
-
-template <class T>
-T* refused(int error) {
-  errno = error;
-  return nullptr;
-}
-
 void remember(VirtualQp& qp, const ibv_qp_attr& from, int mask) {
-  const auto take = [&](int bit, auto ibv_qp_attr::*field) {
-    if ((mask & bit) != 0) qp.attr.*field = from.*field;
-  };
-  take(IBV_QP_STATE, &ibv_qp_attr::qp_state);
-  take(IBV_QP_ACCESS_FLAGS, &ibv_qp_attr::qp_access_flags);
-  take(IBV_QP_PKEY_INDEX, &ibv_qp_attr::pkey_index);
-  take(IBV_QP_PORT, &ibv_qp_attr::port_num);
-  take(IBV_QP_QKEY, &ibv_qp_attr::qkey);
-  take(IBV_QP_AV, &ibv_qp_attr::ah_attr);
-  take(IBV_QP_PATH_MTU, &ibv_qp_attr::path_mtu);
-  take(IBV_QP_TIMEOUT, &ibv_qp_attr::timeout);
-  take(IBV_QP_RETRY_CNT, &ibv_qp_attr::retry_cnt);
-  take(IBV_QP_RNR_RETRY, &ibv_qp_attr::rnr_retry);
-  take(IBV_QP_RQ_PSN, &ibv_qp_attr::rq_psn);
-  take(IBV_QP_SQ_PSN, &ibv_qp_attr::sq_psn);
-  take(IBV_QP_MAX_QP_RD_ATOMIC, &ibv_qp_attr::max_rd_atomic);
-  take(IBV_QP_MAX_DEST_RD_ATOMIC, &ibv_qp_attr::max_dest_rd_atomic);
-  take(IBV_QP_MIN_RNR_TIMER, &ibv_qp_attr::min_rnr_timer);
-  take(IBV_QP_DEST_QPN, &ibv_qp_attr::dest_qp_num);
+  copy_named(qp.attr, from, mask);
   if ((mask & IBV_QP_STATE) == 0) return;
   qp.state = from.qp_state;
   if (from.qp_state >= IBV_QPS_INIT && from.qp_state <= IBV_QPS_RTS) {

@@ -7,18 +7,9 @@
 
 #include "shadowdev/device/plumbing.hpp"
 #include "shadowdev/device/shadow_verbs.hpp"
+#include "shadowdev/verbs/qp_attributes.hpp"
 
 namespace rdmove::shadow {
-namespace {
-
-template <class T>
-T* refused(int error) {
-  errno = error;
-  return nullptr;
-}
-
-}  // namespace
-
 ibv_comp_channel* ShadowVerbs::create_channel(ibv_context* shown) {
   std::unique_lock hold(engine_.control);
   auto& context = VirtualContext::of(shown);

@@ -7,15 +7,10 @@
 #include <cerrno>
 
 #include "shadowdev/fakeverbs/wire.hpp"
+#include "shadowdev/verbs/qp_attributes.hpp"
 
 namespace rdmove::shadow::fake {
 namespace {
-
-template <class T>
-T* refused(int error) {
-  errno = error;
-  return nullptr;
-}
 
 /// Blocks unless the descriptor does not, as read() on the kernel's does. False: errno is set.
 bool take_one(int fd) {

@@ -4,6 +4,7 @@
 #include <cstring>
 
 #include "shadowdev/fakeverbs/wire.hpp"
+#include "shadowdev/verbs/qp_attributes.hpp"
 
 namespace rdmove::shadow::fake {
 namespace {
@@ -21,27 +22,6 @@ bool may_go(ibv_qp_state from, ibv_qp_state to) {
     default:
       return false;
   }
-}
-
-void take_over(ibv_qp_attr& to, const ibv_qp_attr& from, int mask) {
-  const auto take = [&](int bit, auto ibv_qp_attr::*field) {
-    if ((mask & bit) != 0) to.*field = from.*field;
-  };
-  take(IBV_QP_ACCESS_FLAGS, &ibv_qp_attr::qp_access_flags);
-  take(IBV_QP_PKEY_INDEX, &ibv_qp_attr::pkey_index);
-  take(IBV_QP_PORT, &ibv_qp_attr::port_num);
-  take(IBV_QP_QKEY, &ibv_qp_attr::qkey);
-  take(IBV_QP_AV, &ibv_qp_attr::ah_attr);
-  take(IBV_QP_PATH_MTU, &ibv_qp_attr::path_mtu);
-  take(IBV_QP_TIMEOUT, &ibv_qp_attr::timeout);
-  take(IBV_QP_RETRY_CNT, &ibv_qp_attr::retry_cnt);
-  take(IBV_QP_RNR_RETRY, &ibv_qp_attr::rnr_retry);
-  take(IBV_QP_RQ_PSN, &ibv_qp_attr::rq_psn);
-  take(IBV_QP_SQ_PSN, &ibv_qp_attr::sq_psn);
-  take(IBV_QP_MAX_QP_RD_ATOMIC, &ibv_qp_attr::max_rd_atomic);
-  take(IBV_QP_MAX_DEST_RD_ATOMIC, &ibv_qp_attr::max_dest_rd_atomic);
-  take(IBV_QP_MIN_RNR_TIMER, &ibv_qp_attr::min_rnr_timer);
-  take(IBV_QP_DEST_QPN, &ibv_qp_attr::dest_qp_num);
 }
 
 }  // namespace
@@ -145,7 +125,7 @@ int FakeVerbs::modify_qp(ibv_qp* shown, ibv_qp_attr* attributes, int mask) {
     qp.retries = qp.rnr_retries = 0;
     return 0;
   }
-  take_over(qp.attr, *attributes, mask);
+  copy_named(qp.attr, *attributes, mask);
   if ((mask & IBV_QP_RQ_PSN) != 0) qp.expected_psn = attributes->rq_psn & kPsnMask;
   if ((mask & IBV_QP_SQ_PSN) != 0) qp.post_psn = qp.sent_psn = attributes->sq_psn & kPsnMask;
   qp.attr.qp_state = qp.state = to;
