@@ -16,6 +16,7 @@
 #include "coordinator/cli/commands/doctor.hpp"
 #include "coordinator/cli/commands/list.hpp"
 #include "coordinator/cli/commands/migrate.hpp"
+#include "coordinator/cli/commands/resolve.hpp"
 #include "coordinator/cli/commands/show.hpp"
 #include "coordinator/cli/commands/timeline.hpp"
 #include "coordinator/cli/commands/vf_list.hpp"
@@ -38,7 +39,8 @@ struct Typed {
   bool parallel = false;
   bool watch = false;
   std::uint32_t interval = 1;
-  std::string vm, dest, id, svg_file, method;
+  bool force = false;
+  std::string vm, dest, id, svg_file, method, word;
   std::uint32_t newest = 0;
   MigrateCommandOptions migrate;
   DefineOptions define;
@@ -169,6 +171,25 @@ void addMigrationCommands(CLI::App& root, Typed& typed) {
   CLI::App& cancel = addCommand(root, typed, "cancel", "Cancel a migration: it rolls back",
                                 [&typed] { return std::make_unique<CancelCommand>(typed.id); });
   addPositional(cancel, "ID", "The migration; the start of its id is enough", typed.id)->required();
+
+  CLI::App& resolve =
+      addCommand(root, typed, "resolve", "Say what only you can know when a host is lost for good", [&typed] {
+        return std::make_unique<ResolveCommand>(typed.id, typed.word, typed.force);
+      });
+  addPositional(resolve, "ID", "The migration (the start of its id is enough), or a VM of this host", typed.id)
+      ->required();
+  const std::pair<const char*, const char*> kWords[] = {
+      {"source-is-dead", "No VF of the source has the VM's identity, nor will have it again"},
+      {"destination-is-dead", "The VM does not run at the destination, and will not by itself"},
+      {"runs-there", "The VM was seen to run at the destination"}};
+  std::vector<CLI::Option*> words;
+  for (const auto& [word, help] : kWords) {
+    CLI::Option* flag = resolve.add_flag_callback(
+        "--" + std::string(word), [&typed, word = word] { typed.word = word; }, help);
+    for (CLI::Option* other : words) flag->excludes(other);
+    words.push_back(flag);
+  }
+  resolve.add_flag("--force", typed.force, "Although that host's rdmoved answers, and cannot tell");
 }
 
 void addDefine(CLI::App& root, Typed& typed) {

@@ -44,6 +44,16 @@ std::string detailsOf(std::string_view command) {
     return "Refused (exit 3) once the VM runs at the destination: there is no way back from there. Asks and\n"
            "returns; 'rdmove watch ID' shows how it ends.\n";
   }
+  if (command == "resolve") {
+    return "Without a word: says what stands still and which words would decide it, and changes nothing.\n"
+           "A word about a host that answers is refused (exit 3). It is the operator's promise: a wrong one\n"
+           "can make a VM run twice, or put one identity on two VFs.\n"
+           "\n"
+           "Examples:\n"
+           "  rdmove resolve vm1-20261130-0a1b2c\n"
+           "  rdmove resolve vm1-20261130-0a1b2c --destination-is-dead\n"
+           "  rdmove resolve vm1 --source-is-dead\n";
+  }
   if (command == "agent") {
     return "The queries: 'status' (devices, what it is prepared for), 'apps' (the applications that "
            "registered:\n"

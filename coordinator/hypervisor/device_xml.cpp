@@ -159,6 +159,21 @@ Result<std::string> portableDevice(const std::string& device_element) {
   return printXml((*document)->document_element());
 }
 
+Result<std::string> newDevice(const VfDeclaration& declaration, bool infiniband) {
+  pugi::xml_document document;
+  pugi::xml_node device = document.append_child(infiniband ? "hostdev" : "interface");
+  if (!infiniband) {
+    if (!declaration.identity.mac) {
+      return failure(ErrorCode::kBadInput, "make the device " + declaration.alias.str(),
+                     "the metadata does not say its MAC", "Write it there with rdmove define --vf ...,mac=MAC.");
+    }
+    setAttribute(device.append_child("mac"), "address", declaration.identity.mac->str());
+    setAttribute(device.append_child("model"), "type", "virtio");
+  }
+  setAttribute(device.append_child("alias"), "name", declaration.alias.str());
+  return portableDevice(printXml(device));
+}
+
 Result<std::string> bindToBridge(const std::string& portable, const std::string& bridge) {
   auto document = portableDocument(portable);
   if (!document) return tl::unexpected(document.error());

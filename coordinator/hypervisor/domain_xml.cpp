@@ -63,7 +63,8 @@ Result<GuestDevice> findDevice(const std::string& domain_xml, const DeviceAlias&
   if (!mac) return tl::unexpected(mac.error());
   auto pci = guestPciAddress(*node);
   if (!pci) return tl::unexpected(pci.error());
-  return GuestDevice{alias, printXml(*node), node->name(), *mac, std::move(*pci)};
+  const bool teamed = std::strcmp(node->child("teaming").attribute("type").value(), "transient") == 0;
+  return GuestDevice{alias, printXml(*node), node->name(), *mac, std::move(*pci), teamed};
 }
 
 Result<std::string> replaceDevice(const std::string& domain_xml, const DeviceAlias& alias,

@@ -21,6 +21,7 @@ struct GuestDevice {
   std::string kind;     ///< "interface" or "hostdev"
   std::optional<MacAddress> mac;
   std::optional<std::string> pci_address;
+  bool teamed = false;  ///< <teaming type='transient'>: QEMU itself unplugs it for a migration
 };
 
 /// The device with this user alias; kNotFound when the domain has none.
@@ -29,6 +30,10 @@ Result<GuestDevice> findDevice(const std::string& domain_xml, const DeviceAlias&
 /// The element as it can travel: user alias, MAC, model and guest address kept; target dev, backend state,
 /// host source (bridge, PCI address of the VF) removed.
 Result<std::string> portableDevice(const std::string& device_element);
+
+/// A portable element for a device of which there is none to copy. `infiniband`: a plain <hostdev>, without a
+/// MAC. kBadInput when an interface has no MAC in its declaration.
+Result<std::string> newDevice(const VfDeclaration& declaration, bool infiniband);
 
 /// A portable element bound to a bridge, or to a VF by PCI address ("0000:3b:00.2"); ready for attach.
 Result<std::string> bindToBridge(const std::string& portable, const std::string& bridge);

@@ -52,7 +52,7 @@ sc::result Reserved::react(const DomainResumed&) {
   failed_ = true;
   world().degrade(Error{ErrorCode::kRefused, "give the arrived domain its RDMA device",
                         "the source never said that it took the identity off its own device",
-                        "Make sure that the source's device is gone, then attach the device by hand."});
+                        "Bring the source back; if it is lost, say so with rdmove resolve ID --source-is-dead."});
   return discard_event();
 }
 

@@ -24,11 +24,32 @@ void ArrivalSession::reserve(Reserved reserved) {
   machine_.start("");
 }
 
+void ArrivalSession::adopt(Reserved reserved) {
+  adopted_ = true;
+  if (auto kept = services_.journal.setFact(record_.id, record_.role, kAdopted, "yes"); !kept)
+    note(kept.error().sentence());
+  reserve([this, weak = weak_from_this(), reserved = std::move(reserved)](Result<std::vector<LeasedVf>> leases) {
+    const auto self = weak.lock();
+    if (!self) return;
+    if (leases) {
+      if (auto taken = sourceIsDead(); !taken) leases = tl::unexpected(taken.error());
+    }
+    reserved(std::move(leases));
+  });
+}
+
+Result<void> ArrivalSession::sourceIsDead() {
+  note("the operator said: the source is dead, and the identity live on none of its devices");
+  return identityReleased({});
+}
+
 void ArrivalSession::recover(const std::string& phase, const std::vector<FactRecord>& facts) {
   bool released = false;
   for (const FactRecord& fact : facts) {
     if (fact.name == "released") released = true;
     if (fact.name == "blame") blame_ = fact.value;
+    if (fact.name == kAdopted) adopted_ = true;
+    if (fact.name == kCameInBoot) came_in_boot_ = fact.value;
     if (fact.name == kTrafficRestored) traffic_restored_ = trafficFromJson(fact.value);
     if (fact.name == kTrafficAfter) traffic_after_ = trafficFromJson(fact.value);
     if (fact.name != "leases") continue;
@@ -62,6 +83,7 @@ void ArrivalSession::withdraw(bool source_runs, std::function<void(Result<Withdr
   offload<WithdrawAnswer>([this, uuid = plan_.uuid] { return runsHere(services_.hypervisor, uuid); },
                           [this, done](Result<WithdrawAnswer> ran) {
                             if (ran) ran->ran_there = ArrivalMachine::arrivedIn(record_.phase);
+                            if (ran) ran->may_have_run = endUnseen(came_in_boot_, services_.clock);
                             if (ran && !ran->running_there) machine_.process(WithdrawRequested());
                             done(ran);
                           });
@@ -75,8 +97,16 @@ void ArrivalSession::supersede() {
   publish("the VM moves on");
 }
 
+void ArrivalSession::keepBoot(const std::string& boot) {
+  came_in_boot_ = boot;
+  if (auto kept = services_.journal.setFact(record_.id, record_.role, kCameInBoot, boot); !kept)
+    spdlog::error("migration={} journal: {}", record_.id.str(), kept.error().sentence());
+}
+
 void ArrivalSession::enter(const char* phase) {
   enterPhase(phase);
+  if (std::string_view(phase) == "Incoming" && came_in_boot_.empty()) keepBoot(services_.clock.bootId());
+  if (std::string_view(phase) == "Awaiting" && came_in_boot_ == services_.clock.bootId()) keepBoot("");
   // Back from Incoming, whose lease did not run: now it does again.
   if (std::string_view(phase) == "Awaiting" && hold_timer_ == TimerId{}) armHold();
 }

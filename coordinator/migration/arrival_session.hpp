@@ -15,6 +15,15 @@ namespace rdmove {
 /// answer.
 Result<WithdrawAnswer> runsHere(Hypervisor& hypervisor, const DomainUuid& uuid);
 
+/// The fact that says that no source knows of it.
+inline constexpr const char* kAdopted = "adopted";
+/// The fact that keeps the boot in which the domain came in; empty once it was seen to fail.
+inline constexpr const char* kCameInBoot = "came-in-boot";
+/// The host has started anew since: what the domain did before that nobody saw.
+inline bool endUnseen(const std::string& came_in_boot, const Clock& clock) {
+  return !came_in_boot.empty() && came_in_boot != clock.bootId();
+}
+
 class ArrivalSession : public Session, private ArrivalActions {
  public:
   using Reserved = std::function<void(Result<std::vector<LeasedVf>>)>;
@@ -24,11 +33,16 @@ class ArrivalSession : public Session, private ArrivalActions {
 
   /// A new reservation; `reserved` is told the leases, or why not.
   void reserve(Reserved reserved);
+  /// Likewise for a domain that runs here already, without its devices, and of which no source will say
+  /// anything: the operator has. Goes on to attach them by itself.
+  void adopt(Reserved reserved);
   /// Goes on from the journaled phase.
   void recover(const std::string& phase, const std::vector<FactRecord>& facts);
 
   /// Durable before it returns. kRefused when the reservation is over.
   Result<void> identityReleased(const Traffic& before);
+  /// The operator's word in place of the source's.
+  Result<void> sourceIsDead();
   /// Frees the lease unless the domain runs here. The answer comes on the loop.
   void withdraw(bool source_runs, std::function<void(Result<WithdrawAnswer>)> answer);
   /// The source is there: the hold starts again, journaled once in a third of it at most.
@@ -80,6 +94,7 @@ class ArrivalSession : public Session, private ArrivalActions {
   void observeAgain();
   void plug(Attempt attempt);
   void restoreGuest(Attempt attempt);
+  void restoreGuestAs(const MigrationId& prepared_for, Attempt attempt);
   void verify(Attempt attempt);
   void lookAtFabric(Attempt attempt);
   void lookAtApplications(Attempt attempt);
@@ -88,6 +103,7 @@ class ArrivalSession : public Session, private ArrivalActions {
   void unstage(Attempt attempt);
   void comparePort(const RestoredDevice& device);
   void armHold();
+  void keepBoot(const std::string& boot);
 
   Plan plan_;
   FabricWatch fabric_watch_;  // a worker's while a step of ours is with one
@@ -95,6 +111,7 @@ class ArrivalSession : public Session, private ArrivalActions {
   std::chrono::milliseconds hold_;
   Reserved reserved_;
   std::shared_ptr<AgentLink> agent_;
+  std::string came_in_boot_;
   Traffic traffic_restored_;  ///< of VFs, whose counters are not new
   Traffic traffic_after_;
   std::unique_ptr<Timer> look_again_;
@@ -105,6 +122,7 @@ class ArrivalSession : public Session, private ArrivalActions {
   std::uint64_t last_attempt_ = 0;
   bool closing_ = false;
   bool superseded_ = false;
+  bool adopted_ = false;
   bool observing_again_ = false;
   ArrivalMachine machine_;  ///< last: destroyed first
 };

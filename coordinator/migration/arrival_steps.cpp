@@ -3,6 +3,7 @@
 #include <spdlog/spdlog.h>
 
 #include <algorithm>
+#include <nlohmann/json.hpp>
 
 #include "coordinator/fabric/free_vfs.hpp"
 #include "coordinator/hypervisor/domain_xml.hpp"
@@ -30,14 +31,31 @@ bool sameIdentity(Identity shown, const Identity& told) {
 
 }  // namespace
 
+namespace {
+
+/// One that comes is not here yet; one that is adopted is.
+Result<void> fitsHere(Hypervisor& hypervisor, const Plan& plan, bool adopted) {
+  const auto here = hypervisor.find(plan.uuid.str());
+  const bool active = here && here->state != DomainState::kShutOff;
+  if (active && !adopted) {
+    return failure(ErrorCode::kConflict, "reserve for " + plan.domain,
+                   "it exists on this host already (" + here->state_text + ")");
+  }
+  if (adopted && (!active || here->state != DomainState::kRunning || here->migration_job)) {
+    return failure(ErrorCode::kConflict, "give " + plan.domain + " its devices",
+                   "it does not run on this host, or is being migrated",
+                   "See virsh domstate and virsh domjobinfo.");
+  }
+  return {};
+}
+
+}  // namespace
+
 void ArrivalSession::stage(Attempt attempt) {
   offload<HostVfs>(
-      [this, uuid = plan_.uuid, name = plan_.domain]() -> Result<HostVfs> {
-        if (const auto here = services_.hypervisor.find(uuid.str());
-            here && here->state != DomainState::kShutOff) {
-          return failure(ErrorCode::kConflict, "reserve for " + name,
-                         "it exists on this host already (" + here->state_text + ")");
-        }
+      [this, plan = plan_, adopted = adopted_]() -> Result<HostVfs> {
+        if (auto fits = fitsHere(services_.hypervisor, plan, adopted); !fits)
+          return tl::unexpected(fits.error());
         auto all = services_.fabric.vfs();
         if (!all) return tl::unexpected(all.error());
         const auto taken = occupants(services_.hypervisor, services_.fabric);
@@ -126,13 +144,40 @@ void ArrivalSession::plug(Attempt attempt) {
       [this, attempt](Result<void> result) { answer(Step::kPlug, attempt, std::move(result)); });
 }
 
+namespace {
+
+/// From the agent's status; empty when it is prepared for nothing, or says no such thing.
+MigrationId preparedFor(const std::string& status) {
+  constexpr std::size_t kLongest = 64;  // docs/agent-protocol.md
+  const auto json = nlohmann::json::parse(status, nullptr, false);
+  if (!json.is_object() || !json.contains("prepared") || !json["prepared"].is_string()) return {};
+  const auto text = json["prepared"].get<std::string>();
+  return text.size() <= kLongest ? MigrationId(text) : MigrationId();
+}
+
+}  // namespace
+
+/// Who is adopted may have been prepared for a migration that this host does not know: what the guest captured
+/// then is put back now.
 void ArrivalSession::restoreGuest(Attempt attempt) {
   if (!agent_) agent_ = services_.agents.link(plan_.uuid);
+  if (!adopted_) return restoreGuestAs(record_.id, attempt);
+  agent_->query("status", services_.config.timeouts.agent,
+                [this, weak = weak_from_this(), attempt](const Result<std::string>& status) {
+                  const auto self = weak.lock();
+                  if (!self) return;
+                  if (!status) return answer(Step::kRestoreGuest, attempt, tl::unexpected(status.error()));
+                  const MigrationId prepared_for = preparedFor(*status);
+                  restoreGuestAs(prepared_for.empty() ? record_.id : prepared_for, attempt);
+                });
+}
+
+void ArrivalSession::restoreGuestAs(const MigrationId& prepared_for, Attempt attempt) {
   const auto devices = agentDevices(plan_, services_.fabric);
   // A soft-RoCE device is made anew and has counted nothing; a VF comes with what it did for others.
   const bool all_soft =
       std::all_of(devices.begin(), devices.end(), [](const AgentDevice& device) { return device.soft_roce; });
-  agent_->restore(record_.id, devices, services_.config.timeouts.restore,
+  agent_->restore(prepared_for, devices, services_.config.timeouts.restore,
                   [this, weak = weak_from_this(), attempt, all_soft](Result<RestoreOutcome> result) {
                     const auto self = weak.lock();
                     if (!self) return;

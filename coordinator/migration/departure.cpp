@@ -263,6 +263,10 @@ void DepartureMachine::process(const DomainArrived& event) {
   machine_->process_event(event);
 }
 
+void DepartureMachine::process(const OperatorSpoke& event) {
+  machine_->process_event(event);
+}
+
 bool DepartureMachine::cancel() {
   machine_->cancel_taken = false;
   machine_->process_event(CancelRequested());

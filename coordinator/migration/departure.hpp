@@ -40,6 +40,9 @@ struct CancelRequested : boost::statechart::event<CancelRequested> {};
 /// The partner reports, or libvirt proves, that the domain was resumed there: the point of no return.
 struct DomainArrived : boost::statechart::event<DomainArrived> {};
 
+/// The operator has said what nobody else can tell: what waits for its next try is tried now.
+struct OperatorSpoke : boost::statechart::event<OperatorSpoke> {};
+
 /// What the VM still lacks when its departure begins.
 enum class Debt {
   kNone,
@@ -68,6 +71,7 @@ class DepartureMachine {
   void process(const DepartureStepFailed& event);
   void process(const DeadlinePassed& event);
   void process(const DomainArrived& event);
+  void process(const OperatorSpoke& event);
   /// True when the cancel was taken; false past the point of no return, or when it is over.
   bool cancel();
 

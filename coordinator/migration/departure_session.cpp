@@ -2,6 +2,8 @@
 
 #include <spdlog/spdlog.h>
 
+#include <algorithm>
+
 #include "coordinator/migration/plan_json.hpp"
 #include "coordinator/migration/traffic.hpp"
 
@@ -37,6 +39,8 @@ void DepartureSession::start(const std::string& phase, const std::vector<FactRec
       blame_ = fact.value;
     } else if (fact.name == "cancelled") {
       cancelled = true;
+    } else if (fact.name == kOperatorWord) {
+      word_ = parseOperatorWord(fact.value);
     }
   }
   if (!source_vfs_.empty() && phase.empty()) {
@@ -60,6 +64,24 @@ bool DepartureSession::cancel() {
   if (!machine_.cancel()) return false;
   remember("cancelled", "yes");
   return true;
+}
+
+Result<void> DepartureSession::take(OperatorWord word) {
+  const auto choices = predicamentOf(record_).choices;
+  const bool fits =
+      std::any_of(choices.begin(), choices.end(), [&](const Choice& choice) { return choice.word == word; });
+  if (!fits) {
+    return failure(ErrorCode::kRefused, "take the word " + std::string(toString(word)),
+                   "it decides nothing in " + record_.phase,
+                   "See rdmove resolve " + record_.id.str() + " for what does.");
+  }
+  if (auto kept = services_.journal.setFact(record_.id, record_.role, kOperatorWord, toString(word)); !kept)
+    return kept;
+  word_ = word;
+  note("the operator said: " + std::string(toString(word)));
+  if (arrival_attempt_) later([this] { checkArrival(); });
+  machine_.process(OperatorSpoke());
+  return {};
 }
 
 void DepartureSession::leave(const char* phase, bool failed) {

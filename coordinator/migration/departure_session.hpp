@@ -8,6 +8,7 @@
 #include <set>
 
 #include "coordinator/migration/departure.hpp"
+#include "coordinator/migration/operator_word.hpp"
 #include "coordinator/migration/session.hpp"
 #include "coordinator/preflight/examiner.hpp"
 
@@ -25,6 +26,8 @@ class DepartureSession : public Session, private DepartureActions {
   void start(const std::string& phase, const std::vector<FactRecord>& facts);
   /// Journaled, so that a restart does not forget it. False past the point of no return, or when it is over.
   bool cancel();
+  /// Journaled, and acted on at once. kRefused in a phase that does not need it (predicamentOf).
+  Result<void> take(OperatorWord word);
   bool ended() const override { return machine_.ended(); }
   const Plan& plan() const { return plan_; }
 
@@ -108,6 +111,7 @@ class DepartureSession : public Session, private DepartureActions {
   bool told_adoption_ = false;
   bool domain_ended_ = false;  ///< shut off or gone on this host, by itself: nothing to plug or restore
   std::string ended_there_;    ///< why the arrival ended otherwise than completed
+  std::optional<OperatorWord> word_;
   std::chrono::nanoseconds partner_heard_{0};
   std::optional<ArrivalReport> report_;
   Traffic traffic_before_;  ///< as the guest said it at prepare

@@ -24,6 +24,7 @@
 #include <boost/statechart/custom_reaction.hpp>
 #include <boost/statechart/state.hpp>
 #include <boost/statechart/state_machine.hpp>
+#include <utility>
 
 #include "coordinator/migration/departure.hpp"
 
@@ -56,7 +57,8 @@ class Machine : public sc::state_machine<Machine, Boot> {
 /// Reaction table of a state that works on one step.
 using WorkReactions = mpl::list<sc::custom_reaction<DepartureStepSucceeded>,
                                 sc::custom_reaction<DepartureStepFailed>, sc::custom_reaction<DeadlinePassed>,
-                                sc::custom_reaction<CancelRequested>, sc::custom_reaction<DomainArrived>>;
+                                sc::custom_reaction<CancelRequested>, sc::custom_reaction<DomainArrived>,
+                                sc::custom_reaction<OperatorSpoke>>;
 
 /// Base of all states: journals the phase on entry, starts the step, and sorts its answers from late ones.
 /// A state overrides what it cares for; what it does not is dropped.
@@ -92,6 +94,7 @@ class Work : public sc::state<Self, Machine> {
   }
   sc::result react(const CancelRequested&) { return self().cancelled(); }
   sc::result react(const DomainArrived&) { return self().arrived(); }
+  sc::result react(const OperatorSpoke&) { return self().spoken(); }
 
  protected:
   DepartureActions& world() { return this->outermost_context().actions(); }
@@ -99,6 +102,8 @@ class Work : public sc::state<Self, Machine> {
   Self& self() { return static_cast<Self&>(*this); }
   void again() { attempt_ = world().begin(kStep); }
   void wait(std::chrono::milliseconds time) { timer_ = world().arm(time); }
+  bool waiting() const { return timer_ != TimerId{}; }
+  void stopWaiting() { world().disarm(std::exchange(timer_, TimerId{})); }
   void takeCancel() {
     this->outermost_context().cancel_taken = true;
     world().blame(Error{ErrorCode::kCancelled, "finish the migration", "it was cancelled", ""});
@@ -115,6 +120,7 @@ class Work : public sc::state<Self, Machine> {
   sc::result late() { return this->discard_event(); }
   sc::result cancelled() { return this->discard_event(); }
   sc::result arrived() { return this->discard_event(); }
+  sc::result spoken() { return this->discard_event(); }
 
   bool failed_ = false;
 
@@ -132,6 +138,7 @@ class Retried : public Work<Self, kStep> {
   using Work<Self, kStep>::Work;
   sc::result failed(const Error& error) {
     constexpr std::chrono::milliseconds kPatience{10000};
+    if (std::exchange(at_once_, false)) return static_cast<Self*>(this)->late();
     const auto pause = backoff(tries_++);
     waited_ += pause;
     if (waited_ >= kPatience) this->world().degrade(error);
@@ -143,9 +150,17 @@ class Retried : public Work<Self, kStep> {
     this->again();
     return this->discard_event();
   }
+  /// Never beside a try that runs: two of them would undo one another's work.
+  sc::result spoken() {
+    at_once_ = !this->waiting();
+    if (at_once_) return this->discard_event();
+    this->stopWaiting();
+    return static_cast<Self*>(this)->late();
+  }
 
  private:
   int tries_ = 0;
+  bool at_once_ = false;  ///< the operator spoke while a try ran that may not have heard it
   std::chrono::milliseconds waited_{0};
 };
 

@@ -2,6 +2,8 @@
 #include <fmt/format.h>
 #include <spdlog/spdlog.h>
 
+#include <utility>
+
 #include "coordinator/hypervisor/domain_xml.hpp"
 #include "coordinator/migration/departure_session.hpp"
 #include "coordinator/migration/host_driver.hpp"
@@ -178,9 +180,25 @@ struct WhoRuns {
   bool paused_here = false;  ///< here and nowhere else, but not running
 };                           // neither: it runs here, or has ended; Replugging sees which
 
+/// What the partner says decides, if it says anything.
+bool decides(const Result<WithdrawAnswer>& answer) {
+  return answer && (answer->running_there || answer->ran_there || !answer->may_have_run);
+}
+
+/// The partner's durable word; the operator's, when the partner is silent or does not know.
+Result<WithdrawAnswer> askPartner(Partners& partners, const Plan& plan, std::optional<OperatorWord> word) {
+  const auto partner = partners.find(plan.destination);
+  if (!partner) return tl::unexpected(partner.error());
+  auto answered = (*partner)->withdraw(plan.id, false);
+  if (decides(answered) || !word) return answered;
+  if (word == OperatorWord::kDestinationIsDead) return WithdrawAnswer{false, "dead"};
+  if (word == OperatorWord::kRunsThere) return WithdrawAnswer{true, "running", true};
+  return answered;
+}
+
 /// Never switched: only this host can run it. Switched: only the partner's durable word decides.
 Result<WhoRuns> whoRuns(Hypervisor& hypervisor, Partners& partners, const Plan& plan, bool switched,
-                        bool canceled_before) {
+                        bool canceled_before, std::optional<OperatorWord> word) {
   const std::string what = "settle who runs " + plan.domain;
   const auto status = hypervisor.find(plan.uuid.str());
   if (!status && status.error().code != ErrorCode::kNotFound) return tl::unexpected(status.error());
@@ -196,15 +214,18 @@ Result<WhoRuns> whoRuns(Hypervisor& hypervisor, Partners& partners, const Plan& 
   }
 
   const bool here = state != DomainState::kAbsent && state != DomainState::kShutOff;
-  const auto partner = partners.find(plan.destination);
-  if (!partner) return tl::unexpected(partner.error());
-  const auto answered = (*partner)->withdraw(plan.id, false);
+  const auto answered = askPartner(partners, plan, word);
   if (!answered) {
     return failure(ErrorCode::kTimeout, what,
                    plan.destination.str() + " does not answer, and the switch had begun, so it may run there",
-                   here ? "The domain is paused here. Bring " + plan.destination.str() +
-                              " back; or, if it is certainly dead, type: virsh resume " + plan.domain
-                        : "Bring " + plan.destination.str() + " back.");
+                   (here ? "The domain is paused here. Bring " : "Bring ") + plan.destination.str() +
+                       " back; if it is lost, see rdmove resolve " + plan.id.str() + ".");
+  }
+  if (!decides(answered)) {
+    return failure(ErrorCode::kTimeout, what,
+                   plan.destination.str() + " has started anew in the middle of the switch: nobody knows whether "
+                                            "the domain has run there",
+                   "Decide it with rdmove resolve " + plan.id.str() + ".");
   }
   // One that has run there and ended is not started again from its past.
   if (answered->running_there || answered->ran_there) {
@@ -220,8 +241,8 @@ Result<WhoRuns> whoRuns(Hypervisor& hypervisor, Partners& partners, const Plan& 
 
 void DepartureSession::settle(Attempt attempt) {
   offload<WhoRuns>(
-      [this, plan = plan_, switched = switched_, before = canceled_before_] {
-        return whoRuns(services_.hypervisor, services_.partners, plan, switched, before);
+      [this, plan = plan_, switched = switched_, before = canceled_before_, word = word_] {
+        return whoRuns(services_.hypervisor, services_.partners, plan, switched, before, word);
       },
       [this, attempt](Result<WhoRuns> who) {
         if (!who) return answer(Step::kSettle, attempt, tl::unexpected(who.error()));
@@ -243,6 +264,13 @@ void DepartureSession::awaitArrival(Attempt attempt) {
 }
 
 void DepartureSession::checkArrival() {
+  if (arrival_attempt_ && word_) {
+    ended_there_ = word_ == OperatorWord::kRunsThere
+                       ? "the operator saw it run there; whether it is whole was not told"
+                       : "it ended with that host, as the operator said";
+    note(ended_there_);
+    return answer(Step::kAwaitArrival, *std::exchange(arrival_attempt_, std::nullopt), {});
+  }
   if (!arrival_attempt_ || !report_) return;
   if (report_->outcome == Outcome::kDegraded) {
     return sayDegraded(Error{ErrorCode::kUnavailable,
@@ -294,7 +322,7 @@ void DepartureSession::returnVf(Attempt attempt) {
       answer(Step::kReturnVf, attempt, tl::unexpected(error));
     });
   }
-  const auto leave = [this, plan = plan_]() -> Result<void> {
+  const auto leave = [this, plan = plan_, word = word_]() -> Result<void> {
     const auto status = services_.hypervisor.find(plan.uuid.str());
     if (!status) {
       if (status.error().code == ErrorCode::kNotFound) return {};
@@ -309,12 +337,13 @@ void DepartureSession::returnVf(Attempt attempt) {
     }
     const bool paused_by_us = resumed_by_libvirt || status->state == DomainState::kPaused;
     if (off || runs || paused_by_us) {
-      const auto partner = services_.partners.find(plan.destination);
-      if (!partner) return tl::unexpected(partner.error());
-      const auto answered = (*partner)->withdraw(plan.id, false);
+      const auto answered = askPartner(services_.partners, plan, word);
       if (!answered) return tl::unexpected(answered.error());
       // What libvirt itself has resumed after the switch did not come back from anywhere.
-      const bool left_behind = paused_by_us && answered->ran_there;
+      const bool ended_there = word == OperatorWord::kDestinationIsDead && !answered->ran_there;
+      const bool came = answered->ran_there || answered->may_have_run;  // that it arrived is known here
+      const bool left_behind = paused_by_us && (came || ended_there);
+      if (left_behind && ended_there) return services_.hypervisor.destroy(plan.uuid);  // it starts from here again
       if (!answered->running_there && !left_behind) return {};
     }
     if (!off) {
@@ -360,7 +389,9 @@ void DepartureSession::followLater(const Error& error) {
   if (partner_heard_.count() == 0) partner_heard_ = now;
   if (arrival_attempt_ && now - partner_heard_ > services_.config.timeouts.attach_budget) {
     sayDegraded(Error{ErrorCode::kUnavailable, "hear from " + plan_.destination.str(), error.cause,
-                      "The domain runs there; bring its rdmoved back, and this ends by itself."});
+                      "The domain runs there; bring its rdmoved back, and this ends by itself. If that host is "
+                      "lost, see rdmove resolve " +
+                          record_.id.str() + "."});
   }
   follow_again_ = services_.timers.after(kFollowAgain, [this, weak = weak_from_this()] {
     const auto self = weak.lock();

@@ -32,6 +32,7 @@ struct WithdrawAnswer {
   std::string state;
   bool ran_there =
       false;  ///< it arrived, whatever became of it since: a copy that stayed behind is of its past
+  bool may_have_run = false;  ///< the host lost power as it came in, so nobody there can tell
 };
 
 /// Ends the stream when destroyed; nothing is called after that.

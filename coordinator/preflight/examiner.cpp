@@ -142,6 +142,12 @@ void Examiner::findDevice(Look& look, const VfDeclaration& vf) {
                                   device->mac->str(), vf.identity.mac->str()),
                       "Correct the one that is wrong; rdmove define writes the metadata.");
   }
+  if (device->teamed && vf.model != Model::kRoce) {
+    return look.error("infiniband-teaming",
+                      fmt::format("Device {} is the transient half of a teaming pair, and an InfiniBand VF.",
+                                  vf.alias.str()),
+                      "Take <teaming> out of it: libvirt pairs by MAC, which an InfiniBand VF does not have.");
+  }
   const auto portable = portableDevice(device->element);
   if (!portable) return look.fail("bad-device", portable.error());
   const auto where = fabric_.locate(vf.pool, device->element);

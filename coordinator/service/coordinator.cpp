@@ -147,10 +147,35 @@ Result<MigrationId> Coordinator::cancel(const std::string& id_or_prefix) {
   return record->id;
 }
 
-void Coordinator::reserve(Plan plan, std::chrono::milliseconds hold, ArrivalSession::Reserved reserved) {
-  if (const auto same = arrivals_.find(plan.id); same != arrivals_.end()) {
-    return reserved(failure(ErrorCode::kConflict, "reserve for " + plan.id.str(), "it is reserved already"));
+Result<void> Coordinator::resolve(const MigrationId& id, OperatorWord word) {
+  if (const auto session = departures_.find(id); session != departures_.end()) return session->second->take(word);
+  ArrivalSession* session = arrival(id);
+  const auto choices = session == nullptr ? std::vector<Choice>() : predicamentOf(session->record()).choices;
+  if (choices.empty() || choices.front().word != word) {
+    return failure(ErrorCode::kRefused, "take the word " + std::string(toString(word)),
+                   "it decides nothing where " + id.str() + " stands", "See rdmove resolve " + id.str() + ".");
   }
+  return session->sourceIsDead();
+}
+
+void Coordinator::adopt(Plan plan, std::function<void(Result<MigrationId>)> begun) {
+  plan.id = newId(plan.domain, services_.clock, services_.random());
+  plan.destination = services_.config.host;
+  const auto session = makeArrival(std::move(plan), services_.config.timeouts.lease_hold);
+  if (!session) return begun(tl::unexpected(session.error()));
+  (*session)->adopt([begun = std::move(begun), id = (*session)->record().id](Result<std::vector<LeasedVf>> leases) {
+    begun(leases ? Result<MigrationId>(id) : tl::unexpected(leases.error()));
+  });
+}
+
+std::optional<MigrationRecord> Coordinator::unfinished(const DomainUuid& uuid) const {
+  for (const MigrationRecord& record : running()) {
+    if (record.uuid == uuid && !isFinished(record.outcome)) return record;
+  }
+  return std::nullopt;
+}
+
+Result<std::shared_ptr<ArrivalSession>> Coordinator::makeArrival(Plan plan, std::chrono::milliseconds hold) {
   MigrationRecord record;
   record.id = plan.id;
   record.role = Role::kArrival;
@@ -159,10 +184,19 @@ void Coordinator::reserve(Plan plan, std::chrono::milliseconds hold, ArrivalSess
   record.partner = plan.source;
   record.phase = "Staging";
   record.plan = toJson(plan);
-  if (auto begun = services_.journal.begin(record); !begun) return reserved(tl::unexpected(begun.error()));
+  if (auto begun = services_.journal.begin(record); !begun) return tl::unexpected(begun.error());
   const auto session = std::make_shared<ArrivalSession>(services_, record, std::move(plan), hold);
   arrivals_.emplace(record.id, session);
-  session->reserve(std::move(reserved));
+  return session;
+}
+
+void Coordinator::reserve(Plan plan, std::chrono::milliseconds hold, ArrivalSession::Reserved reserved) {
+  if (const auto same = arrivals_.find(plan.id); same != arrivals_.end()) {
+    return reserved(failure(ErrorCode::kConflict, "reserve for " + plan.id.str(), "it is reserved already"));
+  }
+  const auto session = makeArrival(std::move(plan), hold);
+  if (!session) return reserved(tl::unexpected(session.error()));
+  (*session)->reserve(std::move(reserved));
 }
 
 ArrivalSession* Coordinator::arrival(const MigrationId& id) {
@@ -187,11 +221,17 @@ void Coordinator::withdraw(const MigrationId& id, bool source_runs,
                           "this host's journal does not know " + id.str(),
                           "Look with virsh list on both hosts."));
   }
+  const auto facts = services_.journal.facts(id, Role::kArrival);
+  if (!facts) return answer(tl::unexpected(facts.error()));
+  const bool unseen = std::any_of(facts->begin(), facts->end(), [this](const FactRecord& fact) {
+    return fact.name == kCameInBoot && endUnseen(fact.value, services_.clock);
+  });
   // The journal tells what was; who runs the domain now is libvirt's to say.
-  services_.workers.run([this, uuid = (*record)->uuid, answer = std::move(answer),
+  services_.workers.run([this, uuid = (*record)->uuid, answer = std::move(answer), unseen,
                          arrived = ArrivalMachine::arrivedIn((*record)->phase)] {
     auto ran = runsHere(services_.hypervisor, uuid);
     if (ran) ran->ran_there = arrived;
+    if (ran) ran->may_have_run = unseen;
     boost::asio::post(services_.loop, [answer, ran = std::move(ran)] { answer(ran); });
   });
 }

@@ -26,6 +26,13 @@ class Coordinator : public HypervisorListener {
   Result<MigrationId> depart(Plan request);
   /// Takes a unique prefix of an id. kRefused past the point of no return or when it is over.
   Result<MigrationId> cancel(const std::string& id_or_prefix);
+  /// What only the operator knows; kRefused when it decides nothing where the migration stands.
+  Result<void> resolve(const MigrationId& id, OperatorWord word);
+  /// Gives a domain that runs here the devices of `plan`, which it lacks: no source says anything of them,
+  /// the operator has. The id is made here; `reserved` is told whether VFs were found.
+  void adopt(Plan plan, std::function<void(Result<MigrationId>)> begun);
+  /// The unfinished one of this VM.
+  std::optional<MigrationRecord> unfinished(const DomainUuid& uuid) const;
   /// kNotFound, or kBadInput when the prefix fits several.
   Result<MigrationRecord> find(const std::string& id_or_prefix);
 
@@ -49,6 +56,7 @@ class Coordinator : public HypervisorListener {
   void toSessions(const DomainUuid& uuid, std::function<void(Session&)> what);
   void forgetWhenEnded(const Update& update);
   ArrivalSession* arrival(const MigrationId& id);
+  Result<std::shared_ptr<ArrivalSession>> makeArrival(Plan plan, std::chrono::milliseconds hold);
 
   Services& services_;
   Examiner& examiner_;

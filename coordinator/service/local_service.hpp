@@ -17,6 +17,7 @@ class LocalService final : public v1::Local::Service {
   grpc::Status Migrate(grpc::ServerContext*, const v1::MigrateRequest*,
                        grpc::ServerWriter<v1::MigrationUpdate>*) override;
   grpc::Status Cancel(grpc::ServerContext*, const v1::CancelRequest*, v1::CancelReply*) override;
+  grpc::Status Resolve(grpc::ServerContext*, const v1::ResolveRequest*, v1::ResolveReply*) override;
   grpc::Status List(grpc::ServerContext*, const v1::ListRequest*, v1::ListReply*) override;
   grpc::Status Show(grpc::ServerContext*, const v1::ShowRequest*, v1::ShowReply*) override;
   grpc::Status Watch(grpc::ServerContext*, const v1::WatchRequest*,

@@ -152,7 +152,7 @@ class GrpcPartner : public Partner {
         !called) {
       return tl::unexpected(called.error());
     }
-    return WithdrawAnswer{reply.running_here(), reply.state(), reply.ran_here()};
+    return WithdrawAnswer{reply.running_here(), reply.state(), reply.ran_here(), reply.may_have_run()};
   }
 
   std::unique_ptr<Following> follow(const MigrationId& id, std::function<void(ArrivalReport)> report,

@@ -175,6 +175,7 @@ grpc::Status PartnerService::Withdraw(grpc::ServerContext* context, const v1::Wi
   reply->set_running_here(answer->running_there);
   reply->set_state(answer->state);
   reply->set_ran_here(answer->ran_there);
+  reply->set_may_have_run(answer->may_have_run);
   return grpc::Status::OK;
 }
 

@@ -35,7 +35,9 @@ void Faults::choose() {
                               : mood < 60 ? 1 + world_.random.below(2)
                                           : 3 + world_.random.below(4);
   for (std::uint64_t i = 0; i < count; ++i) {
-    const Fault& fault = kAll[world_.random.below(std::size(kAll))];
+    const std::uint64_t which = world_.random.below(std::size(kAll));
+    const bool power = world_.operators && which % 2 == 0;  // what an operator is for
+    const Fault fault = power ? Fault{"host loses power", &Faults::losePower} : kAll[which];
     const std::uint64_t when = world_.random.below(10);
     if (when < 4) {
       at_phase_.emplace(1 + static_cast<unsigned>(world_.random.below(40)), fault);
@@ -111,17 +113,58 @@ void Faults::abortJob() {
 }
 
 void Faults::losePower() {
-  Host& host = anyHost();
-  if (!host.powered) return;
+  Host* lost = &anyHost();
   for (const auto& job : world_.transfers) {
     if (job->inPostcopy()) return;
+    if (world_.operators && !job->over()) lost = &job->destination();
   }
+  Host& host = *lost;
+  if (!host.powered) return;
   world_.agenda.after(Duration(0), [this, &host] { world_.losePower(host); });
+  if (world_.operators)
+    world_.agenda.after(world_.random.between(seconds(1), seconds(9)), [this, &host] { declareDead(host); });
   lasting(seconds(10), seconds(60), [&host] {
     host.powered = true;
     host.libvirtd_up = true;
     if (host.coordinator) host.coordinator->listener().onConnection(true);
   });
+}
+
+/// An operator at the other host sees that this one is off and says so. What may have run there is not resumed
+/// from its past: they destroy the paused copy first, as docs/operations.md tells them.
+void Faults::declareDead(Host& dead) {
+  Host& here = world_.other(dead);
+  if (dead.powered || !here.powered || !here.coordinator || !here.libvirtd_up) return;
+  CoordinatorProcess& process = *here.coordinator;
+  process.post([this, &here, &dead, &process] {
+    for (const MigrationRecord& record : process.coordinator().running()) {
+      if (!dead.powered) sayDead(here, record);
+    }
+  });
+}
+
+void Faults::sayDead(Host& here, const MigrationRecord& record) {
+  for (const Choice& choice : predicamentOf(record).choices) {
+    if (choice.word != OperatorWord::kDestinationIsDead) continue;
+    const Domain* copy = here.domain(record.uuid);
+    if (copy != nullptr && copy->active() && world_.guest(record.uuid)->lives_on != here.number)
+      world_.endDomain(here, record.uuid, LifecycleDetail::kOther);
+    world_.say(here.name.str() + ": the operator says that " + record.domain + " does not run at the partner");
+    (void)here.coordinator->coordinator().resolve(record.id, choice.word);
+  }
+}
+
+void Faults::decide() {
+  for (Host& host : world_.hosts) {
+    if (!host.coordinator) continue;
+    host.coordinator->post([this, &host] {
+      for (const MigrationRecord& record : host.coordinator->coordinator().running()) {
+        const bool unknown = record.error.find("has started anew in the middle of the switch") != std::string::npos;
+        const Domain* there = world_.other(host).domain(record.uuid);
+        if (unknown && (there == nullptr || !there->active())) sayDead(host, record);
+      }
+    });
+  }
 }
 
 void Faults::cutBothWays() {

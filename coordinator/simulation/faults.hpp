@@ -22,6 +22,9 @@ class Faults {
   void switched();
   /// Called by whoever found a daemon dying: it is taken out of the world, and comes back later.
   void bury(Host& host);
+  /// An operator decides what no host can know, as the world has it.
+  void decide();
+
   /// Nothing is wrong any more, and nothing will be.
   bool over() const { return pending_ == 0; }
 
@@ -42,6 +45,8 @@ class Faults {
   void restartLibvirtd();
   void abortJob();
   void losePower();
+  void declareDead(Host& dead);
+  void sayDead(Host& here, const MigrationRecord& record);
   void comeBack(Host& host, CoordinatorProcess::FatalWrite fatal);
   void failAttach();
   void failAttachForLong();

@@ -1,6 +1,6 @@
-// libvirt's peer-to-peer migration of one domain, with what is known to go wrong in it (DESIGN.md of the
-// project calls the two traps of the point of no return; docs/reliability.md lists what is simulated). It
-// goes on when the daemon that asked for it dies.
+// libvirt's peer-to-peer migration of one domain, with what is known to go wrong in it, the two traps of the
+// point of no return among it (docs/reliability.md lists what is simulated). It goes on when the daemon that
+// asked for it dies.
 #pragma once
 
 #include <functional>
@@ -21,6 +21,7 @@ class LiveMigration : public std::enable_shared_from_this<LiveMigration> {
   bool startPostcopy();
   /// A libvirtd of either host was killed.
   void libvirtdGone(const Host& host);
+  Host& destination() { return destination_; }
   bool over() const { return stage_ == Stage::kOver; }
   bool of(const DomainUuid& uuid) const { return uuid == uuid_; }
   /// Between the switch and the end: who loses either host then has lost the VM.

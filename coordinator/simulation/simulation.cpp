@@ -18,6 +18,8 @@ constexpr Duration kPatience = seconds(400);
 /// For what a finished migration leaves to do: sweeping VFs, and events on their way.
 constexpr Duration kRest = seconds(3);
 constexpr Duration kSweepAgain = seconds(35);
+/// After which somebody looks at what says that it needs an operator.
+constexpr Duration kOperator = seconds(100);
 constexpr Duration kLook = milliseconds(500);
 
 }  // namespace
@@ -157,6 +159,7 @@ void Simulation::Impl::look() {
   bool swept = true;
   for (Host& host : world.hosts) swept = swept && !host.sweep_refused;
   at_rest = idle_since >= Duration(0) && now - idle_since >= (swept ? kRest : kSweepAgain);
+  if (quiet && !idle() && now - quiet_since > kOperator) faults.decide();
   if (!at_rest && quiet_since >= Duration(0) && now - quiet_since > kPatience) {
     std::string open;
     for (const Host& host : world.hosts) {

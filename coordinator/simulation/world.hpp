@@ -146,6 +146,7 @@ class World {
   std::map<DomainUuid, GuestTroubles> guest_troubles;
   std::vector<std::shared_ptr<LiveMigration>> transfers;
   std::function<void(const std::string&)> trace;
+  const bool operators;  ///< somebody says it when a host is dead, and they often are
   int loose_ends = 0;  ///< what libvirt has still to clean up
   std::function<void()>
       at_switch;  ///< libvirt has paused the source for the switch, or resumed the destination

@@ -18,6 +18,7 @@ class Formatter {
   virtual std::string format(const v1::ExamineReply& reply) const = 0;
   virtual std::string format(const v1::MigrationUpdate& update) const = 0;
   virtual std::string format(const v1::CancelReply& reply) const = 0;
+  virtual std::string format(const v1::ResolveReply& reply) const = 0;
   virtual std::string format(const v1::ListReply& reply) const = 0;
   virtual std::string format(const v1::ShowReply& reply) const = 0;
   virtual std::string format(const v1::TimelineReply& reply) const = 0;

@@ -28,6 +28,9 @@ std::string JsonFormatter::format(const v1::MigrationUpdate& update) const {
 std::string JsonFormatter::format(const v1::CancelReply& reply) const {
   return json(reply);
 }
+std::string JsonFormatter::format(const v1::ResolveReply& reply) const {
+  return json(reply);
+}
 std::string JsonFormatter::format(const v1::ListReply& reply) const {
   return json(reply);
 }

@@ -11,6 +11,7 @@ class JsonFormatter : public Formatter {
   std::string format(const v1::ExamineReply& reply) const override;
   std::string format(const v1::MigrationUpdate& update) const override;
   std::string format(const v1::CancelReply& reply) const override;
+  std::string format(const v1::ResolveReply& reply) const override;
   std::string format(const v1::ListReply& reply) const override;
   std::string format(const v1::ShowReply& reply) const override;
   std::string format(const v1::TimelineReply& reply) const override;

@@ -28,6 +28,15 @@ std::string TextFormatter::format(const v1::CancelReply& reply) const {
   return line(reply.message().empty() ? "cancel was asked for" : reply.message());
 }
 
+std::string TextFormatter::format(const v1::ResolveReply& reply) const {
+  if (!reply.message().empty()) return line(reply.message());
+  std::string text = line((reply.id().empty() ? "" : reply.id() + ": ") + reply.predicament());
+  if (reply.choices().empty()) return text + "No word is needed.\n";
+  for (const auto& choice : reply.choices())
+    text += line("  --" + choice.word() + ": " + choice.consequence());
+  return text;
+}
+
 std::string TextFormatter::format(const v1::ListReply& reply) const {
   if (reply.migrations().empty()) return "no migrations\n";
   Table table({"ID", "ROLE", "VM", "PARTNER", "PHASE", "OUTCOME", "UPDATED"});

@@ -12,6 +12,7 @@ class TextFormatter : public Formatter {
   std::string format(const v1::ExamineReply& reply) const override;
   std::string format(const v1::MigrationUpdate& update) const override;
   std::string format(const v1::CancelReply& reply) const override;
+  std::string format(const v1::ResolveReply& reply) const override;
   std::string format(const v1::ListReply& reply) const override;
   std::string format(const v1::ShowReply& reply) const override;
   std::string format(const v1::TimelineReply& reply) const override;

@@ -56,6 +56,8 @@ grpc::Status FakeDaemon::Examine(grpc::ServerContext*, const v1::MigrateRequest*
     FakeDaemon::Define(grpc::ServerContext*, const v1::DefineRequest* request, v1::DefineReply* reply)
         ANSWER(define) grpc::Status FakeDaemon::Doctor(grpc::ServerContext*, const v1::DoctorRequest* request,
                                                        v1::DoctorReply* reply) ANSWER(doctor)
+            grpc::Status FakeDaemon::Resolve(grpc::ServerContext*, const v1::ResolveRequest* request,
+                                             v1::ResolveReply* reply) ANSWER(resolve)
 #undef ANSWER
 
             grpc::Status FakeDaemon::ShowVf(grpc::ServerContext*, const v1::ShowVfRequest* request,

@@ -35,6 +35,7 @@ class FakeDaemon : private v1::Local::Service {
   Call<v1::ListVfsRequest, v1::ListVfsReply> list_vfs;
   Call<v1::ShowVfRequest, v1::ShowVfReply> show_vf;
   Call<v1::CancelRequest, v1::CancelReply> cancel;
+  Call<v1::ResolveRequest, v1::ResolveReply> resolve;
   Call<v1::TimelineRequest, v1::TimelineReply> timeline;
   Call<v1::QueryAgentRequest, v1::QueryAgentReply> agent;
   Call<v1::DefineRequest, v1::DefineReply> define;
@@ -48,6 +49,7 @@ class FakeDaemon : private v1::Local::Service {
   grpc::Status ListVfs(grpc::ServerContext*, const v1::ListVfsRequest*, v1::ListVfsReply*) override;
   grpc::Status ShowVf(grpc::ServerContext*, const v1::ShowVfRequest*, v1::ShowVfReply*) override;
   grpc::Status Cancel(grpc::ServerContext*, const v1::CancelRequest*, v1::CancelReply*) override;
+  grpc::Status Resolve(grpc::ServerContext*, const v1::ResolveRequest*, v1::ResolveReply*) override;
   grpc::Status GetTimeline(grpc::ServerContext*, const v1::TimelineRequest*, v1::TimelineReply*) override;
   grpc::Status QueryAgent(grpc::ServerContext*, const v1::QueryAgentRequest*, v1::QueryAgentReply*) override;
   grpc::Status Define(grpc::ServerContext*, const v1::DefineRequest*, v1::DefineReply*) override;

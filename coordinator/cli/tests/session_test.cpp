@@ -101,6 +101,30 @@ TEST(Session, cancel_past_the_point_is_refused_with_the_reason) {
   EXPECT_EQ(ran.err, "rdmove: vm1 is past the point of no return.\n");
 }
 
+TEST(Session, resolve_without_a_word_shows_what_can_be_said) {
+  FakeDaemon daemon;
+  daemon.resolve = [](const v1::ResolveRequest& request, v1::ResolveReply& reply) {
+    EXPECT_EQ(request.word(), "");
+    reply.set_id(request.id());
+    reply.set_predicament("hostb is silent.");
+    reply.add_choices()->set_word("destination-is-dead");
+    reply.mutable_choices(0)->set_consequence("It is resumed here.");
+    return Status::OK;
+  };
+  EXPECT_EQ(run(daemon.socket(), {"resolve", "vm1-x"}).out,
+            "vm1-x: hostb is silent.\n  --destination-is-dead: It is resumed here.\n");
+}
+
+TEST(Session, resolve_brings_one_word_and_says_what_happens) {
+  FakeDaemon daemon;
+  daemon.resolve = [](const v1::ResolveRequest& request, v1::ResolveReply& reply) {
+    reply.set_message(request.word() + (request.force() ? " by force" : ""));
+    return Status::OK;
+  };
+  EXPECT_EQ(run(daemon.socket(), {"resolve", "vm1", "--source-is-dead", "--force"}).out, "source-is-dead by force\n");
+  EXPECT_EQ(run(daemon.socket(), {"resolve", "vm1", "--source-is-dead", "--runs-there"}).code, 2);
+}
+
 TEST(Session, timeline_draws_text_and_writes_svg) {
   FakeDaemon daemon;
   daemon.timeline = [](const auto&, v1::TimelineReply& reply) {

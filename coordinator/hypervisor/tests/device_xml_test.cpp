@@ -121,5 +121,25 @@ TEST(SameForGuest, compares_alias_mac_model_and_address) {
   EXPECT_FALSE(sameForGuest(base, "not xml"));
 }
 
+TEST(NewDevice, is_what_can_be_attached_where_nothing_can_be_copied) {
+  VfDeclaration vf;
+  vf.alias = DeviceAlias("ua-rdma0");
+  vf.identity.mac = MacAddress::parse("52:54:00:77:00:01");
+  const auto nic = newDevice(vf, false);
+  ASSERT_TRUE(nic) << nic.error().sentence();
+  for (const auto& bound : {bindToBridge(*nic, "br0"), bindToVf(*nic, "0000:3b:00.2", std::nullopt)}) {
+    ASSERT_TRUE(bound) << bound.error().sentence();
+    for (const char* part : {"<interface", "ua-rdma0", "52:54:00:77:00:01"}) EXPECT_THAT(*bound, HasSubstr(part));
+  }
+  vf.identity.mac.reset();
+  EXPECT_EQ(newDevice(vf, false).error().code, ErrorCode::kBadInput);
+  const auto infiniband = newDevice(vf, true);
+  ASSERT_TRUE(infiniband) << infiniband.error().sentence();
+  const auto bound = bindToVf(*infiniband, "0000:af:00.1", std::nullopt);
+  ASSERT_TRUE(bound) << bound.error().sentence();
+  EXPECT_THAT(*bound, HasSubstr("<hostdev"));
+  EXPECT_THAT(*bound, HasSubstr("bus=\"0xaf\""));
+}
+
 }  // namespace
 }  // namespace rdmove

@@ -37,6 +37,16 @@ TEST(FindDevice, finds_a_plain_hostdev) {
   EXPECT_EQ(device->pci_address, "0000:04:00.0");
 }
 
+TEST(FindDevice, tells_the_transient_half_of_a_teaming_pair) {
+  const std::string alias = "<alias name='ua-rdma0'/>";
+  const auto device = [&](const std::string& teaming) {
+    return findDevice(domainWith("<interface type='hostdev'>" + alias + teaming + "</interface>"), kRdma0);
+  };
+  EXPECT_TRUE(device("<teaming type='transient' persistent='ua-net0'/>")->teamed);
+  EXPECT_FALSE(device("<teaming type='persistent'/>")->teamed);
+  EXPECT_FALSE(device("")->teamed);
+}
+
 TEST(FindDevice, says_which_alias_is_missing) {
   const auto device = findDevice(domainWith(""), kRdma0);
   ASSERT_FALSE(device);

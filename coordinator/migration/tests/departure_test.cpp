@@ -79,6 +79,26 @@ TEST(Departure, a_retry_waits_longer_each_time_and_says_degraded_after_ten_secon
   EXPECT_GE(waited, std::chrono::seconds(10));
 }
 
+TEST(Departure, the_operators_word_ends_the_wait_for_the_next_try) {
+  const auto departure = at("Settling");
+  departure->fail(Step::kSettle);
+  ASSERT_EQ(departure->world.armed.size(), 1U);
+  const Attempt before = departure->world.attemptOf(Step::kSettle);
+  departure->machine.process(OperatorSpoke());
+  EXPECT_NE(departure->world.attemptOf(Step::kSettle), before);
+  EXPECT_THAT(departure->world.armed, IsEmpty());
+}
+
+TEST(Departure, the_operators_word_starts_no_try_beside_one_that_runs) {
+  const auto departure = at("Settling");
+  const Attempt running = departure->world.attemptOf(Step::kSettle);
+  departure->machine.process(OperatorSpoke());
+  EXPECT_EQ(departure->world.attemptOf(Step::kSettle), running);
+  departure->fail(Step::kSettle);  // it may not have heard the word
+  EXPECT_NE(departure->world.attemptOf(Step::kSettle), running);
+  EXPECT_THAT(departure->world.armed, IsEmpty());
+}
+
 TEST(Departure, a_partner_that_does_not_say_who_runs_it_is_degraded_at_once) {
   const auto departure = at("Settling");
   departure->fail(Step::kSettle, Error{ErrorCode::kTimeout, "settle", "hostb does not say", ""});
