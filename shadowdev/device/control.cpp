@@ -25,13 +25,15 @@ ibv_context* ShadowVerbs::open(std::string_view device) {
   ibv_context* physical = engine_.physical.open(device);
   if (physical == nullptr) return nullptr;
   auto context = std::make_unique<VirtualContext>();
-  int error = engine_.physical.gid(physical, 1, 0, &context->gid);
+  std::vector<ibv_gid_entry> gids;
+  int error = engine_.physical.gid_table(physical, &gids);
   if (error == 0) error = engine_.physical.device_attributes(physical, &context->device_attributes);
   if (error == 0) error = engine_.physical.port_attributes(physical, 1, &context->port_attributes);
   if (error != 0) {
     engine_.physical.close(physical);
     return refused<ibv_context>(error);
   }
+  context->gids.refresh(gids);
   context->engine = &engine_;
   context->physical = physical;
   context->name = device;
@@ -76,8 +78,28 @@ int ShadowVerbs::port_attributes(ibv_context* shown, std::uint8_t port, ibv_port
 
 int ShadowVerbs::gid(ibv_context* shown, std::uint8_t port, int index, ibv_gid* out) {
   const std::lock_guard hold(engine_.control);
-  if (port != 1 || index != 0) return EINVAL;
-  *out = VirtualContext::of(shown).gid;
+  auto& context = VirtualContext::of(shown);
+  if (port != 1 || index < 0 || index >= context.port_attributes.gid_tbl_len) return EINVAL;
+  if (context.gids.at(static_cast<std::uint32_t>(index)) == nullptr)  // an address may be new
+    if (const int error = refresh_gids(context)) return error;
+  const ibv_gid_entry* row = context.gids.at(static_cast<std::uint32_t>(index));
+  *out = row == nullptr ? ibv_gid{} : row->gid;  // an unused row is zero, and no error
+  return 0;
+}
+
+int ShadowVerbs::gid_table(ibv_context* shown, std::vector<ibv_gid_entry>* out) {
+  const std::lock_guard hold(engine_.control);
+  auto& context = VirtualContext::of(shown);
+  if (const int error = refresh_gids(context)) return error;
+  *out = context.gids.rows();
+  return 0;
+}
+
+int ShadowVerbs::refresh_gids(VirtualContext& context) {
+  if (context.physical == nullptr || context.moving) return 0;
+  std::vector<ibv_gid_entry> now;
+  if (const int error = engine_.physical.gid_table(context.physical, &now)) return error;
+  context.gids.refresh(now);
   return 0;
 }
 
@@ -184,7 +206,8 @@ ibv_ah* ShadowVerbs::create_ah(ibv_pd* shown, ibv_ah_attr* attributes) {
   auto& context = VirtualContext::of(pd->context);
   if (!wait_live(context, hold)) return refused<ibv_ah>(EBUSY);
   if (pd->physical == nullptr) return refused<ibv_ah>(EIO);
-  ibv_ah* physical = engine_.physical.create_ah(pd->physical, attributes);
+  ibv_ah_attr path = Engine::physical_path(context, *attributes);
+  ibv_ah* physical = engine_.physical.create_ah(pd->physical, &path);
   if (physical == nullptr) return nullptr;
   auto* ah = new VirtualAh();
   ah->context = pd->context;
@@ -192,9 +215,11 @@ ibv_ah* ShadowVerbs::create_ah(ibv_pd* shown, ibv_ah_attr* attributes) {
   ah->physical = physical;
   ah->attributes = *attributes;
   context.ahs.push_back(ah);
+  const ibv_gid_entry* from = context.gids.at(attributes->grh.sgid_index);
+  const ibv_gid source = from == nullptr ? ibv_gid{} : from->gid;
   hold.unlock();
   // Has that side moved already? Then its QPs have other numbers than programs say.
-  learn_numbers(engine_, context, attributes->grh.dgid);
+  learn_numbers(engine_, context, source, attributes->grh.dgid);
   return ah;
 }
 

@@ -75,6 +75,10 @@ ibv_wc flush_of(const VirtualQp& qp, std::uint64_t wr_id) {
 
 }  // namespace
 
+bool is_virtual(const ibv_context& context) {
+  return context.ops.poll_cq == tramp_poll;
+}
+
 void Engine::fill_tables(VirtualContext& context) {
   context.sz = sizeof(verbs_context);
   for (ibv_context* table : {&context.context, &context.slow}) {

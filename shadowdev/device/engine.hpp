@@ -87,6 +87,10 @@ class Engine {
   void release(VirtualQp& qp);
   ibv_qp* create_physical(VirtualQp& qp, int& error);
   int modify_physical(VirtualQp& qp, ibv_qp_attr attr, ibv_qp_state to);
+  /// The same path with the device's own number for the source GID.
+  static ibv_ah_attr physical_path(const VirtualContext& context, ibv_ah_attr path);
+  /// From the device to itself.
+  static ibv_ah_attr own_path(const VirtualContext& context);
 
   std::optional<Answer> ask(const ibv_gid& from, const ibv_gid& to, const Question& question);
   Pairs keys_of(VirtualQp& qp);

@@ -1,7 +1,6 @@
 // Completions on their way from physical CQs to programs: markers and the flushes of a move are kept back,
 // numbers are turned into those that programs know.
 #include <algorithm>
-#include <cstring>
 
 #include "shadowdev/device/engine.hpp"
 
@@ -11,6 +10,8 @@ namespace {
 constexpr int kBatch = 16;
 constexpr std::size_t kGrh = 40;
 constexpr std::size_t kSourceGid = 8;  // in it (IBTA volume 1, 8.3)
+constexpr std::size_t kSourceIp =
+    32;  // RoCE v2 over IPv4 puts the IP header into the last 20 bytes (annex A17)
 
 bool is_receive(const ibv_wc& wc) {
   return wc.status == IBV_WC_SUCCESS && (wc.opcode & IBV_WC_RECV) != 0;
@@ -49,8 +50,13 @@ void name_source(VirtualQp& qp, ibv_wc& wc) {
     const std::lock_guard hold(qp.receive_lock);
     const ReceiveWork* receive = qp.ring.next();
     if (receive == nullptr || receive->list.empty() || receive->list[0].length < kGrh) return;
-    std::memcpy(far.gid.data(), reinterpret_cast<const char*>(receive->list[0].addr) + kSourceGid,
-                far.gid.size());
+    const auto* header = reinterpret_cast<const std::uint8_t*>(receive->list[0].addr);
+    if (header[0] >> 4U == 6) {
+      std::copy_n(header + kSourceGid, far.gid.size(), far.gid.begin());
+    } else {
+      far.gid[10] = far.gid[11] = 0xFF;  // ::ffff:a.b.c.d
+      std::copy_n(header + kSourceIp, 4, far.gid.begin() + 12);
+    }
   }
   const std::shared_lock hold(context.tables);
   const auto found = context.far_programs.find(far);

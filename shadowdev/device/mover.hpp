@@ -56,6 +56,7 @@ class Mover {
   Result<Step> connect(Lock& hold);
   void reconnect(VirtualQp& qp, Progress& progress, Lock& hold);
   void announce(Lock& hold);
+  [[nodiscard]] bool has_our_gids(const std::vector<ibv_gid_entry>& now) const;
   bool settle_with_peer(VirtualQp& qp, Progress& progress, Lock& hold);
   [[nodiscard]] Question about(const VirtualQp& qp, Ask what) const;
   std::optional<Answer> ask(VirtualQp& qp, const Question& question, Lock& hold);

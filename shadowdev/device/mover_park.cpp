@@ -35,9 +35,10 @@ Question Mover::about(const VirtualQp& qp, Ask what) const {
 }
 
 std::optional<Answer> Mover::ask(VirtualQp& qp, const Question& question, Lock& hold) {
+  const ibv_gid from = qp.source;
   const ibv_gid to = qp.attr.ah_attr.grh.dgid;
   hold.unlock();
-  auto answer = engine_.ask(context_.gid, to, question);
+  auto answer = engine_.ask(from, to, question);
   hold.lock();
   return answer;
 }
@@ -257,9 +258,9 @@ void Mover::lose() {
     }
   }
   if (vacuum_) vacuum_->clean(engine_);
-  std::vector<std::pair<ibv_gid, Question>> peers;
+  std::vector<std::tuple<ibv_gid, ibv_gid, Question>> peers;
   for (VirtualQp* qp : context_.qps) {
-    if (has_peer(*qp)) peers.emplace_back(qp->attr.ah_attr.grh.dgid, about(*qp, Ask::Gone));
+    if (has_peer(*qp)) peers.emplace_back(qp->source, qp->attr.ah_attr.grh.dgid, about(*qp, Ask::Gone));
     engine_.lose(*qp, true);
   }
   Engine::raise(context_, ibv_async_event{{}, IBV_EVENT_DEVICE_FATAL});
@@ -269,7 +270,7 @@ void Mover::lose() {
   stage_ = Stage::Live;
   engine_.came_back.notify_all();
   hold.unlock();
-  for (const auto& [to, question] : peers) engine_.ask(context_.gid, to, question);
+  for (const auto& [from, to, question] : peers) engine_.ask(from, to, question);
 }
 
 }  // namespace rdmove::shadow

@@ -21,11 +21,11 @@ Result<void> Mover::begin_restore(std::string_view device) {
     return problem(ProblemCode::BadInput, fmt::format("{} is not parked.", context_.name));
   ibv_context* opened = engine_.physical.open(device);
   if (opened == nullptr) return failed("opening the device that has come", errno);
-  ibv_gid gid{};
+  std::vector<ibv_gid_entry> gids;
   ibv_device_attr limits{};
-  int error = engine_.physical.gid(opened, 1, 0, &gid);
+  int error = engine_.physical.gid_table(opened, &gids);
   if (error == 0) error = engine_.physical.device_attributes(opened, &limits);
-  const bool same = std::memcmp(gid.raw, context_.gid.raw, sizeof gid.raw) == 0;
+  const bool same = has_our_gids(gids);
   const bool enough = limits.max_qp >= static_cast<int>(context_.qps.size());
   if (error != 0 || !same || !enough) {
     engine_.physical.close(opened);
@@ -34,6 +34,7 @@ Result<void> Mover::begin_restore(std::string_view device) {
                    fmt::format("{} has {} and cannot take what {} held. Give the VM a VF with its identity.",
                                device, same ? "too few queue pairs" : "another GID", context_.name));
   }
+  context_.gids.refresh(gids);
   context_.physical = opened;
   context_.name = device;
   add_to_set(context_.context.async_fd, opened->async_fd);
@@ -46,6 +47,27 @@ Result<void> Mover::begin_restore(std::string_view device) {
   progress_.clear();
   stage_ = Stage::Making;
   return {};
+}
+
+bool Mover::has_our_gids(const std::vector<ibv_gid_entry>& now) const {
+  const auto is_there = [&](const ibv_gid& gid) {
+    return std::any_of(now.begin(), now.end(), [&](const ibv_gid_entry& one) { return same(one.gid, gid); });
+  };
+  bool used = false;
+  for (const VirtualQp* qp : context_.qps) {
+    if (qp->lost || qp->attr.ah_attr.is_global == 0) continue;
+    used = true;
+    if (!is_there(qp->source)) return false;
+  }
+  for (const VirtualAh* ah : context_.ahs) {
+    const ibv_gid_entry* row = context_.gids.at(ah->attributes.grh.sgid_index);
+    if (ah->attributes.is_global == 0 || row == nullptr) continue;
+    used = true;
+    if (!is_there(row->gid)) return false;
+  }
+  const auto rows = context_.gids.rows();
+  return used || rows.empty() ||
+         std::any_of(rows.begin(), rows.end(), [&](const ibv_gid_entry& one) { return is_there(one.gid); });
 }
 
 Result<Mover::Step> Mover::restore() {
@@ -92,7 +114,8 @@ Result<void> Mover::make() {
   }
   for (VirtualAh* ah : context_.ahs) {
     if (ah->physical != nullptr) continue;
-    ah->physical = physical.create_ah(static_cast<VirtualPd*>(ah->pd)->physical, &ah->attributes);
+    ibv_ah_attr path = Engine::physical_path(context_, ah->attributes);
+    ah->physical = physical.create_ah(static_cast<VirtualPd*>(ah->pd)->physical, &path);
     if (ah->physical == nullptr) return failed("making an address handle", errno);
   }
   for (VirtualSrq* srq : context_.srqs) {
@@ -188,8 +211,10 @@ void Mover::announce(Lock& hold) {
     if (qp->qp_type == IBV_QPT_UD && qp->physical != nullptr && question.pairs.size() < kMostPairs)
       question.pairs.emplace_back(qp->qp_num, qp->physical->qp_num);
   if (question.pairs.empty() || engine_.peers == nullptr) return;
+  const GidTable ours = context_.gids;
   hold.unlock();
-  for (const ibv_gid& to : engine_.peers->known()) engine_.ask(context_.gid, to, question);
+  for (const auto& [from, to] : engine_.peers->known())
+    if (ours.has(from)) engine_.ask(from, to, question);
   hold.lock();
 }
 

@@ -1,7 +1,7 @@
 // The objects that programs hold: each is verbs.h's struct first and the physical one behind a pointer, null
 // while there is none. Made and destroyed under the device's control lock; which lock guards what is said at
-// the members. Lock order: a context's pump lock, then control, then a CQ's, then a QP's, then a receive lock,
-// then a context's tables.
+// the members. Lock order: a context's pump lock, then control, then a CQ's, then a QP's, then a receive
+// lock, then a context's tables.
 #pragma once
 
 #include <infiniband/verbs.h>
@@ -19,6 +19,7 @@
 #include <unordered_set>
 #include <vector>
 
+#include "shadowdev/device/gid_table.hpp"
 #include "shadowdev/device/receive_ring.hpp"
 #include "shadowdev/model/objects.hpp"
 
@@ -96,6 +97,7 @@ struct VirtualQp : ibv_qp {
   ibv_qp* physical = nullptr;
   ibv_qp_init_attr init{};  ///< as the program gave it
   ibv_qp_attr attr{};       ///< what its transitions have said, in the program's numbers
+  ibv_gid source{};         ///< of its path: who its peer's shadow takes us for
   int masks[3] = {};        ///< of the transitions to INIT, RTR and RTS, to say the same again
   std::atomic<Phase> phase{Phase::Direct};
   bool translates = false;  ///< keys and numbers differ, or may
@@ -152,7 +154,9 @@ struct VirtualContext : verbs_context {
   ibv_context slow{};  ///< the context of all gates
   ibv_context* physical = nullptr;
   std::string name;
-  ibv_gid gid{};
+  std::uint64_t guid = 0;  ///< in network order, as libibverbs says it
+  int index = -1;
+  GidTable gids;
   Presence presence = Presence::Live;
   bool moving = false;
   bool ready = true;  ///< peers may connect: all but QPs has its physical object, and stays
@@ -187,5 +191,8 @@ struct VirtualContext : verbs_context {
     return *static_cast<VirtualContext*>(verbs_get_ctx(context));
   }
 };
+
+/// Whether a context is one of the shadow's, and so all objects on it: the data path leads there.
+bool is_virtual(const ibv_context& context);
 
 }  // namespace rdmove::shadow

@@ -59,11 +59,7 @@ int Engine::post_marker(VirtualQp& qp) {
   if (qp.qp_type == IBV_QPT_UD) {
     // To itself with a wrong Q_Key: it is dropped without a word (IBTA volume 1, 9.6.1.4.1).
     if (qp.marker_path == nullptr) {
-      ibv_ah_attr self{};
-      self.is_global = 1;
-      self.grh.dgid = context_of(qp).gid;
-      self.grh.hop_limit = 1;
-      self.port_num = qp.attr.port_num;
+      ibv_ah_attr self = own_path(context_of(qp));
       qp.marker_path = physical.create_ah(static_cast<VirtualPd*>(qp.pd)->physical, &self);
       if (qp.marker_path == nullptr) return errno;
     }

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <cerrno>
-#include <cstring>
 
 #include "shadowdev/device/in_call.hpp"
 #include "shadowdev/device/plumbing.hpp"
@@ -14,10 +13,6 @@ Answer says(Said said) {
   Answer answer;
   answer.said = said;
   return answer;
-}
-
-bool same(const ibv_gid& a, const ibv_gid& b) {
-  return std::memcmp(a.raw, b.raw, sizeof a.raw) == 0;
 }
 
 VirtualQp* find(VirtualContext& context, std::uint32_t number) {
@@ -43,7 +38,7 @@ std::vector<std::byte> PeerDesk::answer(const ibv_gid& from, const ibv_gid& to,
 Answer PeerDesk::answer(const ibv_gid& from, const ibv_gid& to, const Question& question) {
   const auto context =
       std::find_if(engine_.contexts.begin(), engine_.contexts.end(), [&](VirtualContext* one) {
-        return same(one->gid, to) &&
+        return one->gids.has(to) &&
                (question.ask == Ask::Numbers || find(*one, question.to_number) != nullptr);
       });
   if (context == engine_.contexts.end()) return says(Said::NotThere);

@@ -7,6 +7,7 @@
 #include <cstddef>
 #include <optional>
 #include <span>
+#include <utility>
 #include <vector>
 
 namespace rdmove::shadow {
@@ -17,8 +18,8 @@ class PeerLink {
   /// Nothing: nobody shadows this GID, or the question or its answer was lost.
   virtual std::optional<std::vector<std::byte>> ask(const ibv_gid& from, const ibv_gid& to,
                                                     std::span<const std::byte> question) = 0;
-  /// The GIDs that were met.
-  virtual std::vector<ibv_gid> known() = 0;
+  /// Who has met whom: our GID, and that of the other side.
+  virtual std::vector<std::pair<ibv_gid, ibv_gid>> known() = 0;
 };
 
 }  // namespace rdmove::shadow

@@ -51,10 +51,10 @@ int make_cq(Engine& engine, VirtualCq& cq) {
   return cq.physical == nullptr ? errno : 0;
 }
 
-void learn_numbers(Engine& engine, VirtualContext& context, const ibv_gid& of) {
+void learn_numbers(Engine& engine, VirtualContext& context, const ibv_gid& from, const ibv_gid& of) {
   Question question;
   question.ask = Ask::Numbers;
-  const auto answer = engine.ask(context.gid, of, question);
+  const auto answer = engine.ask(from, of, question);
   if (answer && answer->said == Said::Yes) take_numbers(context, of, answer->pairs);
 }
 

@@ -16,7 +16,7 @@ bool wait_for(int set);
 int make_cq(Engine& engine, VirtualCq& cq);
 
 /// UD: where the QPs of a GID are that programs know by other numbers. No lock held.
-void learn_numbers(Engine& engine, VirtualContext& context, const ibv_gid& of);
+void learn_numbers(Engine& engine, VirtualContext& context, const ibv_gid& from, const ibv_gid& of);
 void take_numbers(VirtualContext& context, const ibv_gid& of, const Pairs& pairs);
 
 }  // namespace rdmove::shadow

@@ -175,7 +175,8 @@ int ShadowVerbs::to_rtr(VirtualQp& qp, ibv_qp_attr& attr, int mask, std::unique_
     question.ask = Ask::Meet;
     question.from_number = qp.qp_num;
     question.to_number = attr.dest_qp_num;
-    const ibv_gid from = VirtualContext::of(qp.context).gid;
+    const ibv_gid_entry* own = VirtualContext::of(qp.context).gids.at(attr.ah_attr.grh.sgid_index);
+    const ibv_gid from = own == nullptr || attr.ah_attr.is_global == 0 ? ibv_gid{} : own->gid;
     hold.unlock();
     const auto answer = engine_.ask(from, attr.ah_attr.grh.dgid, question);
     hold.lock();
@@ -183,9 +184,11 @@ int ShadowVerbs::to_rtr(VirtualQp& qp, ibv_qp_attr& attr, int mask, std::unique_
     if (shadowed) said.dest_qp_num = answer->physical_number;
     translates = translates || (shadowed && answer->moved);
     qp.alone = !shadowed;
+    qp.source = from;
     if (shadowed) qp.peer_epoch = model::Epoch{answer->epoch};
   }
   if (qp.physical == nullptr) return EIO;
+  said.ah_attr = Engine::physical_path(VirtualContext::of(qp.context), said.ah_attr);
   if (const int error = engine_.physical.modify_qp(qp.physical, &said, mask)) return error;
   const std::lock_guard state(qp.lock);
   qp.peer_physical = said.dest_qp_num;
@@ -217,6 +220,7 @@ int ShadowVerbs::modify_qp(ibv_qp* shown, ibv_qp_attr* attributes, int mask) {
   if (changes && attributes->qp_state == IBV_QPS_RTR) return to_rtr(qp, *attributes, mask, hold);
   const std::lock_guard state(qp.lock);
   ibv_qp_attr said = *attributes;
+  said.ah_attr = Engine::physical_path(context, said.ah_attr);
   if (qp.agreed_send_psn && (mask & IBV_QP_SQ_PSN) != 0) said.sq_psn = *qp.agreed_send_psn;
   if (const int error = engine_.physical.modify_qp(qp.physical, &said, mask)) return error;
   remember(qp, *attributes, mask);

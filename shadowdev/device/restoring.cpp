@@ -26,8 +26,24 @@ int Engine::modify_physical(VirtualQp& qp, ibv_qp_attr attr, ibv_qp_state to) {
   const int mask = qp.masks[to - IBV_QPS_INIT];
   attr.qp_state = to;
   if (qp.physical->state == to) return 0;
-  const int error = physical.modify_qp(qp.physical, &attr, mask | IBV_QP_STATE);
-  return error;
+  attr.ah_attr = physical_path(context_of(qp), attr.ah_attr);
+  return physical.modify_qp(qp.physical, &attr, mask | IBV_QP_STATE);
+}
+
+ibv_ah_attr Engine::physical_path(const VirtualContext& context, ibv_ah_attr path) {
+  if (path.is_global != 0) path.grh.sgid_index = context.gids.physical(path.grh.sgid_index);
+  return path;
+}
+
+ibv_ah_attr Engine::own_path(const VirtualContext& context) {
+  ibv_ah_attr path{};
+  const std::uint32_t index = context.gids.to_itself();
+  if (const ibv_gid_entry* own = context.gids.at(index)) path.grh.dgid = own->gid;
+  path.is_global = 1;
+  path.grh.sgid_index = static_cast<std::uint8_t>(index);
+  path.grh.hop_limit = 1;
+  path.port_num = 1;
+  return physical_path(context, path);
 }
 
 int Engine::make(VirtualQp& qp) {

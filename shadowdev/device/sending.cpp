@@ -188,6 +188,7 @@ void Engine::end_doomed(VirtualQp& qp) {
 void Engine::tell_move_is_off(VirtualQp& qp) {
   for (const Ask what : {Ask::Unhold, Ask::Revoke}) {
     Question question;
+    ibv_gid from{};
     ibv_gid to{};
     bool& owes = what == Ask::Unhold ? qp.owes_unhold : qp.owes_revoke;
     {
@@ -201,9 +202,10 @@ void Engine::tell_move_is_off(VirtualQp& qp) {
       question.from_number = qp.qp_num;
       question.to_number = qp.attr.dest_qp_num;
       question.from_epoch = static_cast<std::uint32_t>(qp.epoch) + (what == Ask::Unhold ? 1 : 0);
+      from = qp.source;
       to = qp.attr.ah_attr.grh.dgid;
     }
-    const bool told = ask(context_of(qp).gid, to, question).has_value();
+    const bool told = ask(from, to, question).has_value();
     const std::lock_guard hold(qp.lock);
     owes = owes && !told;
     if (told) continue;
@@ -214,6 +216,7 @@ void Engine::tell_move_is_off(VirtualQp& qp) {
 
 bool Engine::learn_keys(VirtualQp& qp) {
   Question question;
+  ibv_gid from{};
   ibv_gid to{};
   {
     const std::lock_guard hold(qp.lock);
@@ -223,9 +226,10 @@ bool Engine::learn_keys(VirtualQp& qp) {
     question.to_number = qp.attr.dest_qp_num;
     question.from_epoch = static_cast<std::uint32_t>(qp.epoch);
     question.pairs = {{*qp.asking, 0}};
+    from = qp.source;
     to = qp.attr.ah_attr.grh.dgid;
   }
-  const auto answer = ask(context_of(qp).gid, to, question);
+  const auto answer = ask(from, to, question);
   const std::lock_guard hold(qp.lock);
   if (!qp.asking) return true;
   if (answer && answer->said == Said::Yes && answer->pairs.size() == 1 &&

@@ -23,6 +23,7 @@ class ShadowVerbs final : public Verbs {
   int device_attributes(ibv_context* context, ibv_device_attr* out) override;
   int port_attributes(ibv_context* context, std::uint8_t port, ibv_port_attr* out) override;
   int gid(ibv_context* context, std::uint8_t port, int index, ibv_gid* out) override;
+  int gid_table(ibv_context* context, std::vector<ibv_gid_entry>* out) override;
   ibv_pd* alloc_pd(ibv_context* context) override;
   int dealloc_pd(ibv_pd* pd) override;
   ibv_mr* reg_mr(ibv_pd* pd, void* address, std::size_t length, std::uint64_t iova, unsigned access) override;
@@ -52,6 +53,7 @@ class ShadowVerbs final : public Verbs {
   bool wait_live(VirtualContext& context, std::unique_lock<std::mutex>& hold);
   int to_rtr(VirtualQp& qp, ibv_qp_attr& attr, int mask, std::unique_lock<std::mutex>& hold);
   int to_reset(VirtualQp& qp);
+  int refresh_gids(VirtualContext& context);
 
   Engine engine_;
 };

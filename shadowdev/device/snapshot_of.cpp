@@ -141,7 +141,8 @@ model::Process snapshot_of(Engine& engine) {
   };
   for (VirtualContext* context : engine.contexts) {
     model::Context one{{}, context->name, {}, context->presence, context->moves};
-    std::copy_n(context->gid.raw, 16, one.gid.begin());
+    if (const ibv_gid_entry* gid = context->gids.at(context->gids.to_itself()))
+      std::copy_n(gid->gid.raw, 16, one.gid.begin());
     process.contexts.push_back(with(one, context));
     const ObjectId here = ids.of(context);
     for (VirtualPd* pd : context->pds) process.pds.push_back(with(model::ProtectionDomain{{}, here}, pd));

@@ -15,10 +15,7 @@ int Vacuum::connect(Engine& engine, ibv_qp* qp, const ibv_qp* to) {
   attr.port_num = 1;
   attr.path_mtu = IBV_MTU_256;
   attr.dest_qp_num = to->qp_num;
-  attr.ah_attr.is_global = 1;
-  attr.ah_attr.grh.dgid = context.gid;
-  attr.ah_attr.grh.hop_limit = 1;
-  attr.ah_attr.port_num = 1;
+  attr.ah_attr = Engine::own_path(context);
   attr.max_rd_atomic = attr.max_dest_rd_atomic = 1;
   attr.timeout = 14;
   attr.retry_cnt = 7;

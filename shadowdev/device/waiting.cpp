@@ -110,6 +110,7 @@ int ShadowVerbs::get_cq_event(ibv_comp_channel* shown, ibv_cq** cq, void** cq_co
 
 void ShadowVerbs::ack_cq_events(ibv_cq* shown, unsigned events) {
   auto* cq = static_cast<VirtualCq*>(shown);
+  if (cq->channel == nullptr) return;  // programs acknowledge none of a CQ that has no events
   auto& channel = *static_cast<VirtualChannel*>(cq->channel);
   const std::lock_guard hold(channel.lock);
   cq->unacknowledged -= events;

@@ -92,6 +92,15 @@ int FakeVerbs::gid(ibv_context* context, std::uint8_t port, int index, ibv_gid* 
   return 0;
 }
 
+int FakeVerbs::gid_table(ibv_context* context, std::vector<ibv_gid_entry>* out) {
+  const std::lock_guard hold(fabric_.lock_);
+  const Device& device = device_of(context);
+  if (device.dead) return EIO;
+  if (const int error = fabric_.faults.strike()) return error;
+  *out = {ibv_gid_entry{device.gid, device.gid_index, 1, IBV_GID_TYPE_ROCE_V2, 0}};
+  return 0;
+}
+
 ibv_pd* FakeVerbs::alloc_pd(ibv_context* context) {
   const std::lock_guard hold(fabric_.lock_);
   if (device_of(context).dead) return refused<ibv_pd>(EIO);
@@ -219,6 +228,7 @@ ibv_ah* FakeVerbs::create_ah(ibv_pd* pd, ibv_ah_attr* attributes) {
   const std::lock_guard hold(fabric_.lock_);
   if (device_of(pd->context).dead) return refused<ibv_ah>(EIO);
   if (const int error = fabric_.faults.strike()) return refused<ibv_ah>(error);
+  if (attributes->grh.sgid_index != device_of(pd->context).gid_index) return refused<ibv_ah>(EINVAL);
   auto* ah = new Ah();
   ah->context = pd->context;
   ah->pd = pd;

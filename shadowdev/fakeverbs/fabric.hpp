@@ -73,6 +73,7 @@ class FakeVerbs final : public Verbs {
   int device_attributes(ibv_context* context, ibv_device_attr* out) override;
   int port_attributes(ibv_context* context, std::uint8_t port, ibv_port_attr* out) override;
   int gid(ibv_context* context, std::uint8_t port, int index, ibv_gid* out) override;
+  int gid_table(ibv_context* context, std::vector<ibv_gid_entry>* out) override;
   ibv_pd* alloc_pd(ibv_context* context) override;
   int dealloc_pd(ibv_pd* pd) override;
   ibv_mr* reg_mr(ibv_pd* pd, void* address, std::size_t length, std::uint64_t iova, unsigned access) override;

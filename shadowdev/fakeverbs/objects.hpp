@@ -115,6 +115,7 @@ struct Device {
   Fabric* fabric = nullptr;
   ibv_device shown{};
   ibv_gid gid{};
+  std::uint32_t gid_index = 0;  ///< where paths have to say that it is
   std::uint16_t lid = 0;
   Limits limits;
   bool present = true;  ///< in the list of devices

@@ -111,6 +111,8 @@ int FakeVerbs::modify_qp(ibv_qp* shown, ibv_qp_attr* attributes, int mask) {
   if (const int error = fabric_.faults.strike()) return error;
   const auto to = (mask & IBV_QP_STATE) != 0 ? attributes->qp_state : qp.attr.qp_state;
   if (!may_go(qp.attr.qp_state, to)) return EINVAL;
+  if ((mask & IBV_QP_AV) != 0 && attributes->ah_attr.grh.sgid_index != device_of(qp.context).gid_index)
+    return EINVAL;
   Wire wire{fabric_};
   if (to == IBV_QPS_ERR) {
     wire.enter_error(qp);

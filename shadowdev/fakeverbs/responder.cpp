@@ -1,4 +1,6 @@
 // What a request does at the other end, and what its sender hears of it.
+#include <arpa/inet.h>
+
 #include <algorithm>
 #include <cstring>
 
@@ -166,6 +168,7 @@ int Wire::deliver(Qp& qp, Request& request, Qp& peer, const std::vector<std::byt
       wc.wc_flags |= IBV_WC_GRH;
       wc.byte_len += kGrh;
       ibv_grh header{};
+      header.version_tclass_flow = htonl(6U << 28U);
       header.sgid = device_of(qp.context).gid;
       header.dgid = device_of(peer.context).gid;
       const auto* bytes = reinterpret_cast<const std::byte*>(&header);

@@ -1,17 +1,24 @@
-// The installed libibverbs behind the interface: each call is the one of its name. Any thread.
+// libibverbs behind the interface: each call is the one of its name. Any thread.
 #pragma once
 
+#include "shadowdev/verbs/calls.hpp"
 #include "shadowdev/verbs/verbs.hpp"
 
 namespace rdmove::shadow {
 
+/// The functions of the library that this program is linked with (rdmove_libibverbs).
+VerbsCalls linked_calls();
+
 class Libibverbs final : public Verbs {
  public:
+  explicit Libibverbs(const VerbsCalls& calls) : calls_(calls) {}
+
   ibv_context* open(std::string_view device) override;
   int close(ibv_context* context) override;
   int device_attributes(ibv_context* context, ibv_device_attr* out) override;
   int port_attributes(ibv_context* context, std::uint8_t port, ibv_port_attr* out) override;
   int gid(ibv_context* context, std::uint8_t port, int index, ibv_gid* out) override;
+  int gid_table(ibv_context* context, std::vector<ibv_gid_entry>* out) override;
   ibv_pd* alloc_pd(ibv_context* context) override;
   int dealloc_pd(ibv_pd* pd) override;
   ibv_mr* reg_mr(ibv_pd* pd, void* address, std::size_t length, std::uint64_t iova, unsigned access) override;
@@ -35,6 +42,9 @@ class Libibverbs final : public Verbs {
   int destroy_ah(ibv_ah* ah) override;
   int get_async_event(ibv_context* context, ibv_async_event* out) override;
   void ack_async_event(ibv_async_event* event) override;
+
+ private:
+  VerbsCalls calls_;
 };
 
 }  // namespace rdmove::shadow

@@ -10,6 +10,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <string_view>
+#include <vector>
 
 namespace rdmove::shadow {
 
@@ -22,6 +23,7 @@ class Verbs {
   virtual int device_attributes(ibv_context* context, ibv_device_attr* out) = 0;
   virtual int port_attributes(ibv_context* context, std::uint8_t port, ibv_port_attr* out) = 0;
   virtual int gid(ibv_context* context, std::uint8_t port, int index, ibv_gid* out) = 0;
+  virtual int gid_table(ibv_context* context, std::vector<ibv_gid_entry>* out) = 0;  ///< all that are in use
 
   virtual ibv_pd* alloc_pd(ibv_context* context) = 0;
   virtual int dealloc_pd(ibv_pd* pd) = 0;

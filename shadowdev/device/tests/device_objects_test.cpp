@@ -29,6 +29,11 @@ TEST_F(DeviceTest, aChannelKeepsItsDescriptorAndItsWakeUps) {
   EXPECT_THAT(brief(a.poll()), ElementsAre(good(0)));
 }
 
+TEST_F(DeviceTest, noEventsOfACqWithoutAChannelAreAcknowledged) {
+  End a(left.verbs, "left0");
+  a.verbs.ack_cq_events(a.cq, 0);  // as the pingpong programs do at their end
+}
+
 TEST_F(DeviceTest, aPeerThatNobodyShadowsGetsItsErrorAtOnce) {
   End a(left.verbs, "left0");
   fake::FakeVerbs plain(fabric);

@@ -3,9 +3,9 @@
 // runs more of them, RDMOVE_SEED=N begins there; a failure names its seed.
 #include <gtest/gtest.h>
 
-#include <cstdlib>
 #include <iostream>
 
+#include "shadowdev/device/tests/schedules.hpp"
 #include "shadowdev/device/tests/traffic.hpp"
 #include "shadowdev/device/tests/world.hpp"
 
@@ -13,19 +13,6 @@ namespace rdmove::shadow::test {
 namespace {
 
 constexpr unsigned kMostRounds = 100'000;
-
-std::uint32_t number_from(const char* variable, std::uint32_t otherwise) {
-  const char* given = std::getenv(variable);
-  return given == nullptr ? otherwise : static_cast<std::uint32_t>(std::strtoul(given, nullptr, 10));
-}
-
-std::uint32_t schedules() {
-#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
-  return number_from("RDMOVE_SCHEDULES", 400);
-#else
-  return number_from("RDMOVE_SCHEDULES", 2'000);
-#endif
-}
 
 /// `srq`: which receive of an SRQ a message gets is a matter of the schedule.
 struct Outcome {
@@ -158,7 +145,7 @@ std::string compare(const Outcome& direct, const Outcome& shadowed, const Plan& 
 void check(Trouble trouble) {
   Totals totals;
   const std::uint32_t first = number_from("RDMOVE_SEED", 1);
-  const std::uint32_t count = schedules();
+  const std::uint32_t count = schedules(2'000);
   for (std::uint32_t seed = first; seed < first + count; ++seed) {
     const Plan plan = Plan::random(seed);
     const std::string difference = compare(run_direct(plan), run_shadowed(plan, trouble, totals), plan);

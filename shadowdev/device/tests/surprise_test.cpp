@@ -5,19 +5,14 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
-#include <cstdlib>
 #include <iostream>
 
+#include "shadowdev/device/tests/schedules.hpp"
 #include "shadowdev/device/tests/traffic.hpp"
 #include "shadowdev/device/tests/world.hpp"
 
 namespace rdmove::shadow::test {
 namespace {
-
-std::uint32_t number_from(const char* variable, std::uint32_t otherwise) {
-  const char* given = std::getenv(variable);
-  return given == nullptr ? otherwise : static_cast<std::uint32_t>(std::strtoul(given, nullptr, 10));
-}
 
 struct Totals {
   std::uint64_t while_moving = 0, flushed = 0, fatal = 0, successes = 0;
@@ -123,7 +118,7 @@ std::string run(const Plan& plan, bool records, Totals& totals) {
 void check(bool records) {
   Totals totals;
   const std::uint32_t first = number_from("RDMOVE_SEED", 1);
-  const std::uint32_t count = number_from("RDMOVE_SCHEDULES", 1'000);
+  const std::uint32_t count = schedules(1'000);
   for (std::uint32_t seed = first; seed < first + count; ++seed) {
     ASSERT_EQ(run(Plan::random(seed), records, totals), "")
         << "RDMOVE_SEED=" << seed << " RDMOVE_SCHEDULES=1";

@@ -29,9 +29,11 @@ class Exchange final : public PeerLink {
     if (lost()) return std::nullopt;
     return answer;
   }
-  std::vector<ibv_gid> known() override {
-    std::vector<ibv_gid> all;
-    for (const auto& [unused, one] : desks_) all.push_back(one.first);
+  std::vector<std::pair<ibv_gid, ibv_gid>> known() override {
+    std::vector<std::pair<ibv_gid, ibv_gid>> all;
+    for (const auto& [mine, own] : desks_)
+      for (const auto& [other, one] : desks_)
+        if (mine != other) all.emplace_back(own.first, one.first);
     return all;
   }
   void lose_one_in(unsigned rate, std::uint32_t seed) {
@@ -73,6 +75,7 @@ struct Process {
   std::string name;
   std::uint64_t guid;
   unsigned generation = 0;
+  std::uint32_t gid_index = 0;  ///< that the next device has its GID at
   std::string device;
   fake::FakeVerbs below;
   ShadowVerbs verbs;
@@ -107,7 +110,7 @@ class Move {
       case At::Away:
         if (process_.device != process_.next_device()) {
           process_.device = process_.next_device();
-          process_.fabric.add_device(process_.device, process_.guid);
+          process_.fabric.add_device(process_.device, process_.guid).gid_index = process_.gid_index;
         }
         if (const auto begun = mover_.begin_restore(process_.device)) {
           ++process_.generation;

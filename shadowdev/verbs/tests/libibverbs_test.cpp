@@ -9,7 +9,7 @@ namespace rdmove::shadow {
 namespace {
 
 TEST(Libibverbs, aDeviceThatIsNotThereIsNamedSo) {
-  Libibverbs verbs;
+  Libibverbs verbs(linked_calls());
   errno = 0;
   EXPECT_EQ(verbs.open("no-such-device"), nullptr);
   EXPECT_TRUE(errno == ENODEV || errno == ENOSYS) << errno;  // ENOSYS: a kernel without RDMA
