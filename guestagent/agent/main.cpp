@@ -21,6 +21,7 @@
 #include "guestagent/agent/proc_scan.hpp"
 #include "guestagent/agent/rdma_netlink.hpp"
 #include "guestagent/agent/rtnetlink.hpp"
+#include "guestagent/agent/shadow_relay.hpp"
 #include "guestagent/agent/verbs_gid_events.hpp"
 
 namespace {
@@ -30,6 +31,8 @@ using namespace rdmove::agent;
 struct Options {
   std::string port = "/dev/virtio-ports/org.rdmove.agent.0";
   std::string socket = "/run/rdmove/agent.sock";
+  std::string shadow_socket = "/run/rdmove/shadow.sock";
+  std::uint16_t shadow_port = ShadowRelay::default_port;
   std::string state_dir = "/run/rdmove";
   std::string proc = "/proc";
   std::string sys = "/sys";
@@ -67,6 +70,7 @@ void run(const Options& options) {
   ProcScan processes(options.proc, sysfs);
   AsioTimers timers(io);
   ApplicationHub applications(io, timers, options.socket);
+  const ShadowRelay shadows(io, options.shadow_socket, options.shadow_port);
   PacketAnnouncer announcer;
   CaptureStore store(options.state_dir, boot);
   ManagerFiles managers(options.root);
@@ -99,6 +103,11 @@ int main(int argc, char** argv) {
   app.set_version_flag("--version", "rdmove-agent " RDMOVE_VERSION);
   app.add_option("--port", options.port, "virtio-serial port to the host")->capture_default_str();
   app.add_option("--socket", options.socket, "unix socket for applications")->capture_default_str();
+  app.add_option("--shadow-socket", options.shadow_socket, "unix socket for programs under rdmove-shadow")
+      ->capture_default_str();
+  app.add_option("--shadow-port", options.shadow_port,
+                 "TCP port at which shadows of other guests ask those in this one")
+      ->capture_default_str();
   app.add_option("--state-dir", options.state_dir, "where captured network state is kept")
       ->capture_default_str();
   app.add_option("--proc", options.proc, "where proc is mounted (for tests)")->capture_default_str();
