@@ -146,7 +146,7 @@ make_ours() {
   local out=$1 here=$2 build=$3 root stamp program
   stamp=$({ cat "$out/base.cpio.stamp" "$out/our-modules.stamp"; declare -f make_ours copy_program
             (cd "$here" && find init rootfs -type f -exec sha256sum {} +)
-            (cd "$build" && sha256sum "${OUR_PROGRAMS[@]}" "${OUR_LIBRARIES[@]}" 2>/dev/null || true); } | sha256sum)
+            (cd "$build" && sha256sum "${OUR_PROGRAMS[@]}" "${OUR_LIBRARIES[@]}" "${SHADOW_LIBRARIES[@]}" 2>/dev/null || true); } | sha256sum)
   fresh "$out/initramfs.cpio" "$stamp" && return
   root=$(mktemp -d "$out/ours.XXXX")
   chmod 755 "$root"
@@ -159,6 +159,9 @@ make_ours() {
   done
   for program in ${OUR_LIBRARIES[@]+"${OUR_LIBRARIES[@]}"}; do
     [[ -e $build/$program ]] && copy_program "$root" "$build/$program" "/usr/lib/rdmove/$(basename "$program")"
+  done
+  for program in "${SHADOW_LIBRARIES[@]}"; do
+    [[ -e $build/$program ]] && copy_program "$root" "$build/$program" "/usr/lib/rdmove/shadow/$(basename "$program")"
   done
   pack "$root" "$out/ours.cpio"
   rm -rf "$root"
