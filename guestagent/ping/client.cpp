@@ -14,6 +14,7 @@ constexpr std::chrono::seconds kAnswersWithin{30};
 constexpr std::chrono::seconds kGoodbyesWithin{3};
 constexpr int kBurst = 64;  // messages of one connection before others have their turn
 constexpr std::chrono::milliseconds kLook{100};
+constexpr std::chrono::milliseconds kLookSoon{20};
 
 failover::Result<failover::SocketAddress> resolve(const std::string& host, std::uint16_t port) {
   addrinfo* found = nullptr;
@@ -73,27 +74,38 @@ void Client::send_due(Sender& sender, Clock::time_point now) {
 /// The device is there again, and now an answer has come on each connection since.
 void Client::look_for_return(Clock::time_point now) {
   if (loop_.came_back() == returned_) return;
-  const bool is_dark = std::any_of(senders_.begin(), senders_.end(), [](const Sender& sender) {
+  const auto is_dark = [](const Sender& sender) {
     return !sender.end->is_gone() && sender.end->tally().is_dark();
-  });
-  if (is_dark) return;
+  };
+  // Not all anew at each pass: a crowd makes many.
+  while (light_ < senders_.size() && !is_dark(senders_[light_])) ++light_;
+  if (light_ < senders_.size()) return;
+  light_ = 0;
+  if (std::any_of(senders_.begin(), senders_.end(), is_dark)) return;  // again
   returned_ = loop_.came_back();
   return_ = std::chrono::duration_cast<std::chrono::microseconds>(now - returned_);
+}
+
+/// When somebody wants it again. Not at each pass of the loop: a crowd that comes back makes thousands of them.
+Clock::time_point Client::send_all_due(Clock::time_point now) {
+  bool is_all_done = true;
+  auto due = now + kLook;
+  for (Sender& sender : senders_) {
+    if (sender.end->is_gone()) continue;
+    send_due(sender, now);
+    if (is_done(sender)) continue;
+    is_all_done = false;
+    due = std::min(due, sender.due > now ? sender.due : now + kLookSoon);
+  }
+  if (is_all_done || (end_at_ && now >= *end_at_)) stop_sending(now);
+  return due;
 }
 
 Clock::time_point Client::tick(Clock::time_point now) {
   look_for_return(now);
   if (!answers_until_) {
-    bool is_all_done = true;
-    auto due = now + kLook;
-    for (Sender& sender : senders_) {
-      if (sender.end->is_gone()) continue;
-      send_due(sender, now);
-      is_all_done = is_all_done && is_done(sender);
-      if (!is_done(sender) && sender.due > now) due = std::min(due, sender.due);
-    }
-    if (is_all_done || (end_at_ && now >= *end_at_)) stop_sending(now);
-    return due;
+    if (options_.rate == 0 || now >= next_due_) next_due_ = send_all_due(now);
+    return next_due_;
   }
   const bool is_answered = std::all_of(senders_.begin(), senders_.end(), [](const Sender& sender) {
     return sender.end->is_gone() || sender.end->unanswered() == 0;

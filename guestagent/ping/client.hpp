@@ -34,12 +34,15 @@ class Client final : public Role {
     return options_.count && sender.end->sent() >= *options_.count;
   }
   void look_for_return(Clock::time_point now);
+  Clock::time_point send_all_due(Clock::time_point now);
   void stop_sending(Clock::time_point now);
   void finish(Clock::time_point now);
 
   failover::Loop& loop_;
   const Options& options_;
   std::vector<Sender> senders_;
+  Clock::time_point next_due_{};  // of all senders
+  std::size_t light_ = 0;         // so many from the first on have had an answer since the device's return
   Clock::time_point returned_{};  // the last return of the device that is accounted for
   std::chrono::microseconds return_{0};
   std::optional<Clock::time_point> end_at_;

@@ -28,7 +28,6 @@ int milliseconds_until(Clock::time_point when, Clock::time_point now) {
 void say(const Options& options, const std::string& line) {
   std::FILE* out = options.json ? stderr : stdout;
   fmt::print(out, "{}\n", line);
-  std::fflush(out);
 }
 
 Runner::Runner(failover::Loop& loop, const Options& options) : loop_(loop), options_(options) {
@@ -53,6 +52,7 @@ bool Runner::run(Role& role) {
       const auto then = Clock::now();
       status_due = then + std::max<Clock::duration>(kStatusEach, kStatusShare * (then - now));
     }
+    std::fflush(stdout);  // here, and not for each line: a crowd that comes back has many
     pollfd files[] = {{loop_.fd(), POLLIN, 0}, {signals_, POLLIN, 0}};
     ::poll(files, 2, milliseconds_until(std::min(due, status_due), now));
     if (files[1].revents != 0) take_signals(role);

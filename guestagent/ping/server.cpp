@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <cstring>
+#include <utility>
 
 namespace rdmove::ping {
 namespace {
@@ -53,7 +54,8 @@ void Server::requested(failover::ConnectionRequest& request) {
     say(options_, fmt::format("server: {} is not rdmove-ping: rejected", request.peer().text()));
     return request.reject();
   }
-  auto session = std::make_unique<ServerEnd>(next_, [this](const std::string& line) { say(options_, line); });
+  auto session = std::make_unique<ServerEnd>(
+      next_, [this](const std::string& line) { say(options_, line); }, [this] { has_one_ended_ = true; });
   auto channel = failover::Channel::accept(request, channel_options(options_, *size), *session);
   if (!channel) {
     say(options_, fmt::format("server: {}: {}", request.peer().text(), channel.error().message));
@@ -65,7 +67,8 @@ void Server::requested(failover::ConnectionRequest& request) {
 
 // Sessions that are over are kept for the summary's totals only: clients may come and go for years.
 Clock::time_point Server::tick(Clock::time_point now) {
-  for (auto at = sessions_.begin(); at != sessions_.end();) {
+  const bool look = std::exchange(has_one_ended_, false);
+  for (auto at = sessions_.begin(); look && at != sessions_.end();) {
     if (!at->second->is_gone()) {
       ++at;
       continue;

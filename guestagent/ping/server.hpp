@@ -36,6 +36,7 @@ class Server final : public Role, public failover::ListenerHandler {
   std::unique_ptr<failover::Listener> listener_;
   std::map<std::uint64_t, std::unique_ptr<ServerEnd>> sessions_;
   std::uint64_t next_ = 1;
+  bool has_one_ended_ = false;
   Totals ended_;  // of the sessions that are forgotten
   bool is_interrupted_ = false;
 };

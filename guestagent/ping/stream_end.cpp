@@ -44,6 +44,11 @@ void StreamEnd::gone(Channel&, const failover::ChannelEnd& end) {
                    end.unsent.last + 1 - end.unsent.first));
 }
 
+void ServerEnd::gone(Channel& channel, const failover::ChannelEnd& end) {
+  StreamEnd::gone(channel, end);
+  tell_end_();
+}
+
 void ServerEnd::received(Channel& channel, std::span<const std::byte> message) {
   const auto read = read_message(message);
   tally_.arrived(read ? std::optional(read->number) : std::nullopt, Clock::now());

@@ -46,11 +46,15 @@ class StreamEnd : public failover::ChannelHandler {
 /// Answers each message with the same.
 class ServerEnd final : public StreamEnd {
  public:
-  using StreamEnd::StreamEnd;
+  using Ended = std::function<void()>;
+  ServerEnd(std::uint64_t number, Say say, Ended ended)
+      : StreamEnd(number, std::move(say)), tell_end_(std::move(ended)) {}
+  void gone(failover::Channel& channel, const failover::ChannelEnd& end) override;
   void received(failover::Channel& channel, std::span<const std::byte> message) override;
   void writable(failover::Channel& channel) override;
 
  private:
+  Ended tell_end_;
   std::vector<std::byte> unanswered_;  // the one that found no room; the channel is paused then
 };
 
