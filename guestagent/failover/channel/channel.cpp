@@ -24,7 +24,7 @@ Result<std::unique_ptr<Channel>> Channel::connect(Loop& loop, const SocketAddres
                                                   const std::optional<SocketAddress>& local) {
   const auto session = ChannelCore::check(options);
   if (!session) return tl::unexpected(session.error());
-  const auto core = std::make_shared<ChannelCore>(loop.core().timers(), *session, handler);
+  const auto core = std::make_shared<ChannelCore>(loop.core().hub(), *session, handler);
   auto connection =
       Connection::connect(loop, peer, ChannelCore::connection_options(options, *session), *core, local);
   if (!connection) return tl::unexpected(connection.error());
@@ -36,7 +36,7 @@ Result<std::unique_ptr<Channel>> Channel::accept(ConnectionRequest& request, con
                                                  ChannelHandler& handler) {
   const auto session = ChannelCore::check(options);
   if (!session) return tl::unexpected(session.error());
-  const auto core = std::make_shared<ChannelCore>(request.answer().hub.timers(), *session, handler);
+  const auto core = std::make_shared<ChannelCore>(request.answer().hub, *session, handler);
   auto connection = request.accept(ChannelCore::connection_options(options, *session), *core);
   if (!connection) return tl::unexpected(connection.error());
   core->own(std::move(*connection));

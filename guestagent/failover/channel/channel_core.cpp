@@ -5,6 +5,8 @@
 #include <algorithm>
 #include <utility>
 
+#include "guestagent/failover/connection/connection_core.hpp"
+
 namespace rdmove::failover {
 namespace {
 
@@ -63,9 +65,15 @@ ConnectionOptions ChannelCore::connection_options(const ChannelOptions& options,
   return made;
 }
 
-ChannelCore::ChannelCore(conn::TimerQueue& timers, const channel::SessionOptions& options,
-                         ChannelHandler& handler)
-    : handler_(handler), link_(*this), session_(options, link_, *this, *this), timer_(timers) {}
+ChannelCore::ChannelCore(conn::Hub& hub, const channel::SessionOptions& options, ChannelHandler& handler)
+    : handler_(handler),
+      link_(*this),
+      session_(options, link_, *this, *this,
+               [&](std::size_t bytes) {
+                 memory_ = hub.memory().take(bytes);
+                 return std::shared_ptr<std::byte>(memory_, memory_->address());
+               }),
+      timer_(hub.timers()) {}
 
 void ChannelCore::own(std::unique_ptr<Connection> connection) {
   connection_ = std::move(connection);
@@ -79,10 +87,9 @@ ConnectionState ChannelCore::state() const {
 }
 
 Result<void> ChannelCore::register_memory(Connection& connection) {
-  const channel::Slab& slab = session_.slab();
-  auto region = connection.register_memory(slab.address(), slab.bytes(), IBV_ACCESS_LOCAL_WRITE);
+  auto region = connection.core_->use_memory(memory_);
   if (!region) return tl::unexpected(region.error());
-  link_.use_slab(slab, std::move(*region));
+  link_.use_slab(session_.slab(), std::move(*region));
   is_registered_ = true;
   return {};
 }

@@ -7,7 +7,7 @@
 #include <optional>
 
 #include "guestagent/failover/channel/verbs_link.hpp"
-#include "guestagent/failover/connection/timer_queue.hpp"
+#include "guestagent/failover/connection/hub.hpp"
 #include "rdmove/channel.hpp"
 
 namespace rdmove::failover {
@@ -22,7 +22,7 @@ class ChannelCore final : public std::enable_shared_from_this<ChannelCore>,
   static ConnectionOptions connection_options(const ChannelOptions& options,
                                               const channel::SessionOptions& session);
 
-  ChannelCore(conn::TimerQueue& timers, const channel::SessionOptions& options, ChannelHandler& handler);
+  ChannelCore(conn::Hub& hub, const channel::SessionOptions& options, ChannelHandler& handler);
 
   void attach(Channel& handle) { handle_ = &handle; }
   void own(std::unique_ptr<Connection> connection);
@@ -76,6 +76,7 @@ class ChannelCore final : public std::enable_shared_from_this<ChannelCore>,
   Connection* active_ = nullptr;  // known from the first callback on, which may come before own()
   channel::VerbsLink link_;
   channel::Session session_;
+  std::shared_ptr<conn::MemoryPiece> memory_;  // of the slab
   conn::Timer timer_;
   bool is_registered_ = false;
   std::uint64_t resent_told_ = 0;

@@ -6,13 +6,15 @@
 #include <bit>
 
 namespace rdmove::failover::channel {
+namespace {
 
 Session::Session(const SessionOptions& options, Link& link, Timekeeper& timekeeper, SessionObserver& observer)
     : options_(options),
       link_(link),
       timekeeper_(timekeeper),
       observer_(observer),
-      slab_({options.send_limit, options.send_slots + 1U, options.message_limit, options.receive_slots}),
+      slab_({options.send_limit, options.send_slots + 1U, options.message_limit, options.receive_slots},
+            memory),
       stream_(options.send_slots),
       held_(std::bit_ceil(std::size_t{options.receive_slots})) {}
 

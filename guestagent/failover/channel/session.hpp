@@ -40,7 +40,8 @@ struct SessionCounters {
 
 class Session {
  public:
-  Session(const SessionOptions& options, Link& link, Timekeeper& timekeeper, SessionObserver& observer);
+  Session(const SessionOptions& options, Link& link, Timekeeper& timekeeper, SessionObserver& observer,
+          const MemorySource& memory = own_memory);
 
   // The link's side.
   void opened();   ///< receives can be posted, nothing can arrive yet

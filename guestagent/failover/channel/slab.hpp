@@ -5,6 +5,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <cstdlib>
+#include <functional>
 #include <memory>
 #include <new>
 #include <span>
@@ -13,6 +14,16 @@
 #include "guestagent/failover/channel/link.hpp"
 
 namespace rdmove::failover::channel {
+
+/// Where a slab's memory comes from: at least so many bytes, on a cache line, with anything in them.
+using MemorySource = std::function<std::shared_ptr<std::byte>(std::size_t bytes)>;
+
+inline std::shared_ptr<std::byte> own_memory(std::size_t bytes) {
+  constexpr std::size_t kLine = 64;
+  auto* const memory = static_cast<std::byte*>(std::aligned_alloc(kLine, (bytes + kLine - 1) / kLine * kLine));
+  if (memory == nullptr) throw std::bad_alloc();
+  return {memory, [](std::byte* at) { std::free(at); }};
+}
 
 class Slab {
  public:
@@ -25,14 +36,13 @@ class Slab {
     std::uint32_t receive_slots = 0;
   };
 
-  explicit Slab(const Shape& shape)
+  Slab(const Shape& shape, const MemorySource& source)
       : send_size_(slot_size(shape.send_limit)),
         receive_size_(slot_size(shape.receive_limit)),
         control_at_(send_size_ * shape.send_slots),
         receive_at_(control_at_ + slot_size(0) * kControlSlots),
         bytes_(receive_at_ + receive_size_ * shape.receive_slots),
-        memory_(static_cast<std::byte*>(std::aligned_alloc(kLine, bytes_))) {
-    if (!memory_) throw std::bad_alloc();
+        memory_(source(bytes_)) {
     std::memset(memory_.get(), 0, bytes_);  // what a device can read was not somebody else's
   }
 
@@ -52,16 +62,12 @@ class Slab {
     const std::size_t payload = limit < kControlPayload ? kControlPayload : limit;
     return (kHeaderBytes + payload + kLine - 1) / kLine * kLine;
   }
-  struct Free {
-    void operator()(std::byte* memory) const { std::free(memory); }
-  };
-
   std::size_t send_size_;
   std::size_t receive_size_;
   std::size_t control_at_;
   std::size_t receive_at_;
   std::size_t bytes_;
-  std::unique_ptr<std::byte, Free> memory_;
+  std::shared_ptr<std::byte> memory_;
 };
 
 }  // namespace rdmove::failover::channel

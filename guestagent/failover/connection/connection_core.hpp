@@ -46,6 +46,7 @@ class ConnectionCore : public std::enable_shared_from_this<ConnectionCore>, publ
   Result<void> post_send(ibv_send_wr& first);
   Result<void> post_receive(ibv_recv_wr& first);
   Result<std::unique_ptr<Region>> register_memory(void* address, std::size_t length, int access);
+  Result<std::unique_ptr<Region>> use_memory(std::shared_ptr<conn::MemoryPiece> piece);
   void forget(RegionCore& region);
   [[nodiscard]] ConnectionState state() const { return state_; }
   [[nodiscard]] std::uint64_t id() const { return id_; }
@@ -120,6 +121,8 @@ class ConnectionCore : public std::enable_shared_from_this<ConnectionCore>, publ
 
   enum class Handing { All, OnlyGood };
   void hand_over(Handing handing);
+  Result<std::unique_ptr<Region>> enlist(std::unique_ptr<RegionCore> region);
+
   void keep_alive();
 
   conn::Hub* hub_;

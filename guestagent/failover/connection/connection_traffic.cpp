@@ -124,7 +124,15 @@ Result<std::unique_ptr<Region>> ConnectionCore::register_memory(void* address, s
   if (state_ == ConnectionState::Gone) return fail(ErrorCode::Gone, "the connection has ended");
   if (!address || length == 0)
     return fail(ErrorCode::InvalidArgument, "a region has an address and a length");
-  auto region = std::make_unique<RegionCore>(weak_from_this(), address, length, access);
+  return enlist(std::make_unique<RegionCore>(weak_from_this(), address, length, access));
+}
+
+Result<std::unique_ptr<Region>> ConnectionCore::use_memory(std::shared_ptr<conn::MemoryPiece> piece) {
+  if (state_ == ConnectionState::Gone) return fail(ErrorCode::Gone, "the connection has ended");
+  return enlist(std::make_unique<RegionCore>(weak_from_this(), std::move(piece)));
+}
+
+Result<std::unique_ptr<Region>> ConnectionCore::enlist(std::unique_ptr<RegionCore> region) {
   if (endpoint_ && endpoint_->queue_pair()) {
     if (auto registered = region->register_on(*endpoint_); !registered)
       return tl::unexpected(registered.error());

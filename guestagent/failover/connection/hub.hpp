@@ -60,6 +60,7 @@ class Hub : public EndpointOwner {
   Random& random() { return services_.random; }
   BacklogGate& gate() { return gate_; }
   DeviceTable& devices() { return devices_; }
+  MemoryPool& memory() { return memory_; }
   [[nodiscard]] Time now() const { return services_.clock.now(); }
   [[nodiscard]] std::uint64_t incarnation() const { return incarnation_; }
   [[nodiscard]] std::uint16_t backlog() const { return backlog_; }
@@ -127,6 +128,7 @@ class Hub : public EndpointOwner {
   Poller::Watch watch_ = Poller::Watch::none;
   std::function<void()> on_change_;
   bool held_ = false;
+  MemoryPool memory_;
 };
 
 }  // namespace rdmove::failover::conn

@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "guestagent/failover/connection/clock.hpp"
+#include "guestagent/failover/connection/memory_pool.hpp"
 #include "rdmove/connection.hpp"
 #include "rdmove/error.hpp"
 
@@ -62,6 +63,9 @@ class Endpoint {
   /// Owned by the endpoint.
   virtual Result<ibv_mr*> register_memory(void* address, std::size_t length, int access) = 0;
   virtual void deregister(ibv_mr* region) = 0;
+  /// The registration of the piece's chunk, which is the device's: local access only. The piece is kept until
+  /// the queue pair is destroyed.
+  virtual Result<ibv_mr*> use_memory(const std::shared_ptr<MemoryPiece>& piece) = 0;
   /// RDMA CM's default has a sender wait 655 ms when the receiver is not ready. Devices that refuse keep it.
   virtual void shorten_rnr_timer() = 0;
   /// Its own completions, in their order.
@@ -76,7 +80,8 @@ struct AsyncEvent {
   EndpointNumber endpoint = EndpointNumber::none;  ///< of QueueFatal
 };
 
-/// What the connections of a loop share on a device: protection domain, completion queues and their channel.
+/// What the connections of a loop share on a device: protection domain, completion queues and their channel,
+/// the registrations of shared memory.
 /// Events are acknowledged when they are taken. Destroyed by the reaper, after the last endpoint that uses
 /// it.
 class Device {

@@ -1,5 +1,5 @@
-// Memory of the owner's that is registered anew on each device. Owned by the application, known to its
-// connection.
+// Memory of the owner's, or shared memory, that is registered anew on each device. Owned by the application,
+// known to its connection.
 #pragma once
 
 #include <memory>
@@ -12,6 +12,13 @@ class RegionCore : public Region {
  public:
   RegionCore(std::weak_ptr<ConnectionCore> connection, void* address, std::size_t length, int access)
       : connection_(std::move(connection)), address_(address), length_(length), access_(access) {}
+  /// Shared memory: the device has it registered already, or registers it with that of others.
+  RegionCore(std::weak_ptr<ConnectionCore> connection, std::shared_ptr<conn::MemoryPiece> piece)
+      : connection_(std::move(connection)),
+        address_(piece->address()),
+        length_(piece->bytes()),
+        access_(IBV_ACCESS_LOCAL_WRITE),
+        piece_(std::move(piece)) {}
   ~RegionCore() override {
     if (const auto connection = connection_.lock()) connection->forget(*this);
   }
@@ -24,7 +31,7 @@ class RegionCore : public Region {
   [[nodiscard]] std::uint32_t remote_key() const override { return registered_ ? registered_->rkey : 0; }
 
   Result<void> register_on(conn::Endpoint& endpoint) {
-    auto region = endpoint.register_memory(address_, length_, access_);
+    auto region = piece_ ? endpoint.use_memory(piece_) : endpoint.register_memory(address_, length_, access_);
     if (!region) return tl::unexpected(region.error());
     registered_ = *region;
     return {};
@@ -39,6 +46,7 @@ class RegionCore : public Region {
   void* address_;
   std::size_t length_;
   int access_;
+  std::shared_ptr<conn::MemoryPiece> piece_;
   ibv_mr* registered_ = nullptr;
 };
 

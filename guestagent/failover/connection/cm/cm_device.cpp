@@ -35,6 +35,11 @@ Result<std::shared_ptr<Device>> CmDevice::open(ibv_context* context) {
                             },
                             [](ibv_cq* queue) { ibv_destroy_cq(queue); }},
       static_cast<std::uint32_t>(std::max(limits.max_cqe, 0)));
+  device->chunks_ = std::make_unique<ChunkRegistrations>(
+      ChunkRegistrations::Calls{[domain = device->domain_](void* address, std::size_t bytes) {
+                                  return ibv_reg_mr(domain, address, bytes, IBV_ACCESS_LOCAL_WRITE);
+                                },
+                                [](ibv_mr* region) { ibv_dereg_mr(region); }});
   set_non_blocking(device->channel_->fd);
   set_non_blocking(context->async_fd);
   return device;
@@ -43,6 +48,7 @@ Result<std::shared_ptr<Device>> CmDevice::open(ibv_context* context) {
 CmDevice::~CmDevice() {
   completions_.reset();
   if (channel_) ibv_destroy_comp_channel(channel_);
+  chunks_.reset();
   if (domain_) ibv_dealloc_pd(domain_);
 }
 

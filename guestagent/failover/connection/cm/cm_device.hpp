@@ -3,6 +3,7 @@
 
 #include <deque>
 
+#include "guestagent/failover/connection/cm/chunk_registrations.hpp"
 #include "guestagent/failover/connection/cm/completion_pool.hpp"
 #include "guestagent/failover/connection/rdma_port.hpp"
 
@@ -19,6 +20,7 @@ class CmDevice : public Device {
   [[nodiscard]] int async_fd() const override { return context_->async_fd; }
   [[nodiscard]] ibv_pd* protection_domain() const override { return domain_; }
   [[nodiscard]] CompletionPool& completions() { return *completions_; }
+  [[nodiscard]] ChunkRegistrations& chunks() { return *chunks_; }
   std::optional<EndpointNumber> take_completion_event() override;
   std::optional<AsyncEvent> take_async_event() override;
 
@@ -28,6 +30,7 @@ class CmDevice : public Device {
   ibv_comp_channel* channel_ = nullptr;
   ibv_pd* domain_ = nullptr;
   std::unique_ptr<CompletionPool> completions_;
+  std::unique_ptr<ChunkRegistrations> chunks_;
   unsigned events_taken_ = 0;          // in this round
   std::deque<EndpointNumber> failed_;  // by an error of their completion queue, and not told yet
 };

@@ -41,6 +41,10 @@ CmEndpoint::CmEndpoint(rdma_cm_id* id) : id_(id) {
 CmEndpoint::~CmEndpoint() {
   if (id_->qp) rdma_destroy_qp(id_);
   for (ibv_mr* region : regions_) ibv_dereg_mr(region);
+  if (!pieces_.empty()) {
+    pieces_.clear();
+    device_->chunks().strike_retired();
+  }
   if (seat_) device_->completions().leave(std::move(seat_));
   device_.reset();  // the context stays until the id is gone
   rdma_destroy_id(id_);
@@ -137,6 +141,15 @@ void CmEndpoint::deregister(ibv_mr* region) {
   if (place == regions_.end()) return;
   regions_.erase(place);
   ibv_dereg_mr(region);
+}
+
+// Where a whole chunk is more than may be pinned, the piece alone may still do.
+Result<ibv_mr*> CmEndpoint::use_memory(const std::shared_ptr<MemoryPiece>& piece) {
+  if (!device_) return fail(ErrorCode::NotUp, "ibv_reg_mr: no queue pair");
+  auto region = device_->chunks().of(piece->chunk());
+  if (!region) region = register_memory(piece->address(), piece->bytes(), IBV_ACCESS_LOCAL_WRITE);
+  if (region) pieces_.push_back(piece);
+  return region;
 }
 
 void CmEndpoint::shorten_rnr_timer() {

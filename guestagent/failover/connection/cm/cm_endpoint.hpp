@@ -35,6 +35,7 @@ class CmEndpoint : public Endpoint {
   [[nodiscard]] ibv_qp* queue_pair() const override { return id_->qp; }
   Result<ibv_mr*> register_memory(void* address, std::size_t length, int access) override;
   void deregister(ibv_mr* region) override;
+  Result<ibv_mr*> use_memory(const std::shared_ptr<MemoryPiece>& piece) override;
   void shorten_rnr_timer() override;
   int poll(std::span<ibv_wc> completions) override;
   Result<void> post_send(ibv_send_wr& first) override;
@@ -47,6 +48,7 @@ class CmEndpoint : public Endpoint {
   std::shared_ptr<CmDevice> device_;
   std::shared_ptr<CompletionPool::Seat> seat_;
   std::vector<ibv_mr*> regions_;
+  std::vector<std::shared_ptr<MemoryPiece>> pieces_;
 };
 
 }  // namespace rdmove::failover::conn

@@ -252,6 +252,11 @@ Result<ibv_mr*> FakeEndpoint::register_memory(void*, std::size_t, int) {
   return regions_.back().get();
 }
 
+Result<ibv_mr*> FakeEndpoint::use_memory(const std::shared_ptr<MemoryPiece>& piece) {
+  pieces_.push_back(piece);
+  return register_memory(piece->address(), piece->bytes(), IBV_ACCESS_LOCAL_WRITE);
+}
+
 void FakeEndpoint::complete(std::uint64_t id, ibv_wc_status status, ibv_wc_opcode opcode) {
   ibv_wc completion{};
   completion.wr_id = id;

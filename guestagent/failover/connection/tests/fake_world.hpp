@@ -172,6 +172,7 @@ class FakeEndpoint : public Endpoint {
   [[nodiscard]] ibv_qp* queue_pair() const override { return queue_ ? &queue_->qp : nullptr; }
   Result<ibv_mr*> register_memory(void*, std::size_t, int) override;
   void deregister(ibv_mr*) override {}
+  Result<ibv_mr*> use_memory(const std::shared_ptr<MemoryPiece>& piece) override;
   void shorten_rnr_timer() override { has_short_rnr_timer = true; }
   int poll(std::span<ibv_wc> completions) override;
   Result<void> post_send(ibv_send_wr& first) override;
@@ -202,6 +203,7 @@ class FakeEndpoint : public Endpoint {
   SocketAddress peer_;
   std::unique_ptr<Queue> queue_;
   std::deque<std::unique_ptr<ibv_mr>> regions_;
+  std::vector<std::shared_ptr<MemoryPiece>> pieces_;
 };
 
 /// Holds what it is given until it is told to go on.

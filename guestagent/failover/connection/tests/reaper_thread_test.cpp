@@ -58,6 +58,7 @@ class EndOnly : public Endpoint {
   [[nodiscard]] ibv_qp* queue_pair() const override { return nullptr; }
   Result<ibv_mr*> register_memory(void*, std::size_t, int) override { return nullptr; }
   void deregister(ibv_mr*) override {}
+  Result<ibv_mr*> use_memory(const std::shared_ptr<MemoryPiece>&) override { return nullptr; }
   void shorten_rnr_timer() override {}
   int poll(std::span<ibv_wc>) override { return 0; }
   Result<void> post_send(ibv_send_wr&) override { return {}; }

@@ -187,6 +187,7 @@ class Connection {
 
  private:
   friend class ConnectionCore;
+  friend class ChannelCore;
   explicit Connection(std::shared_ptr<ConnectionCore> core);
   std::shared_ptr<ConnectionCore> core_;
 };
