@@ -36,7 +36,7 @@ Result<channel::SessionOptions> ChannelCore::check(const ChannelOptions& options
   session.send_limit = options.send_limit == 0 ? options.message_limit : options.send_limit;
   session.send_slots = options.send_slots;
   session.receive_slots = options.receive_slots;
-  session.send_depth = std::min(2U * options.send_slots + 8U, kDeepestQueue);
+  session.send_depth = std::min(options.send_slots + 8U, kDeepestQueue);
   if (session.message_limit == 0 ||
       std::max(session.message_limit, session.send_limit) > channel::kLargestMessage) {
     return fail(ErrorCode::InvalidArgument, "a channel's limits are 1 to 1048576 bytes a message");
@@ -204,6 +204,10 @@ void ChannelCore::wake_at(channel::Clock::time_point when) {
 
 void ChannelCore::restart(const std::string&) {
   if (active_ != nullptr) active_->restart();
+}
+
+bool ChannelCore::is_crowded() const {
+  return active_ != nullptr && active_->core_->is_in_a_crowd();
 }
 
 Result<void> ChannelCore::register_region(std::string_view name, void* address, std::size_t length,

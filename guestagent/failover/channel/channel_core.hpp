@@ -64,6 +64,7 @@ class ChannelCore final : public std::enable_shared_from_this<ChannelCore>,
     return active_ != nullptr && active_->post_receive(request).has_value();
   }
   void restart(const std::string& why) override;
+  [[nodiscard]] bool is_crowded() const override;
 
   void end(const Gone& why);
   Result<void> register_memory(Connection& connection);
@@ -75,8 +76,8 @@ class ChannelCore final : public std::enable_shared_from_this<ChannelCore>,
   std::unique_ptr<Connection> connection_;
   Connection* active_ = nullptr;  // known from the first callback on, which may come before own()
   channel::VerbsLink link_;
-  channel::Session session_;
   std::shared_ptr<conn::MemoryPiece> memory_;  // of the slab
+  channel::Session session_;
   conn::Timer timer_;
   bool is_registered_ = false;
   std::uint64_t resent_told_ = 0;

@@ -8,7 +8,14 @@
 namespace rdmove::failover::channel {
 namespace {
 
-Session::Session(const SessionOptions& options, Link& link, Timekeeper& timekeeper, SessionObserver& observer)
+// How often somebody looks whether the crowd is back: each time half as often as before.
+constexpr std::chrono::milliseconds kFirstLook{10};
+constexpr std::chrono::milliseconds kLastLook{160};
+
+}  // namespace
+
+Session::Session(const SessionOptions& options, Link& link, Timekeeper& timekeeper, SessionObserver& observer,
+                 const MemorySource& memory)
     : options_(options),
       link_(link),
       timekeeper_(timekeeper),
@@ -44,7 +51,8 @@ void Session::link_down() {
   if (has_ended_) return;
   stage_ = LinkStage::Down;
   is_up_ = is_hello_sent_ = is_greeted_ = is_quiescing_ = is_drained_ = is_acknowledgement_wanted_ = false;
-  is_first_awaited_ = peer_.has_value();
+  comeback_ = peer_ ? Comeback::First : Comeback::Over;
+  look_ = kFirstLook;
   greeting_deadline_.reset();
   in_flight_ = before_goodbye_heard_ = 0;
   control_in_flight_.fill(false);
@@ -65,7 +73,7 @@ void Session::sent(Token token) {
     if (what == OperationStream::Completed::Unknown) return;
     if (what == OperationStream::Completed::OneSided) {
       done = stream_.take_done(token);
-      is_first_awaited_ = false;
+      if (comeback_ == Comeback::First) first_is_done();
     }
   }
   --in_flight_;
@@ -94,9 +102,12 @@ void Session::timer() {
     return peer_ ? break_link("the peer did not greet in time")
                  : violation("it did not greet in time: is a channel there?");
   }
+  if (comeback_ == Comeback::Held) first_is_done();
   if (tick_ && now >= *tick_) {
     tick_.reset();
-    if (delivered_ > acknowledged_to_peer_) {
+    if (comeback_ == Comeback::Held) {
+      tick_ = now + look_;
+    } else if (delivered_ > acknowledged_to_peer_) {
       if (is_old_at_tick_) is_acknowledgement_wanted_ = true;
       is_old_at_tick_ = true;
       tick_ = now + options_.ack_delay / 2;
@@ -123,6 +134,16 @@ void Session::note_unacknowledged() {
   arm(*tick_);
 }
 
+// The second frame of one would hold up the first answer of another: until the crowd is back, or has had its
+// time.
+void Session::first_is_done() {
+  const auto now = link_.is_crowded() ? timekeeper_.now() : hold_ends_;
+  comeback_ = now < hold_ends_ ? Comeback::Held : Comeback::Over;
+  if (comeback_ != Comeback::Held) return;
+  arm(std::min(now + look_, hold_ends_));
+  look_ = std::min(2 * look_, kLastLook);
+}
+
 void Session::break_link(const std::string& why) {
   if (stage_ == LinkStage::Down || stage_ == LinkStage::Broken) return;
   stage_ = LinkStage::Broken;
@@ -143,8 +164,8 @@ void Session::tell_application() {
   if (const std::uint64_t now = stream_.acknowledged(); now > reported_acknowledged_) {
     reported_acknowledged_ = now;
     observer_.acknowledged(now);
-    if (!has_ended_ && is_first_awaited_ && now > acknowledged_by_hello_) {
-      is_first_awaited_ = false;
+    if (!has_ended_ && comeback_ == Comeback::First && now > acknowledged_by_hello_) {
+      first_is_done();
       pump();
     }
   }

@@ -36,6 +36,7 @@ enum class Act : std::uint8_t {
   FinishInside,
   Region,
   Quiesce,
+  Crowd,
   Finish
 };
 
@@ -90,7 +91,8 @@ constexpr std::array kActs = {Act::Send,
                               Act::ReconnectInside,
                               Act::RegionInside,
                               Act::Region,
-                              Act::Quiesce};
+                              Act::Quiesce,
+                              Act::Crowd};
 
 void step(World& world, int side, Act act) {
   Side& at = world[side];
@@ -151,6 +153,9 @@ void step(World& world, int side, Act act) {
       return at.toggle_region();
     case Act::Quiesce:
       return at.quiesce();
+    case Act::Crowd:
+      at.is_crowded_ = !at.is_crowded_;
+      return;
     case Act::Finish:
       at.is_finishing_ = true, (void)at.session_.finish();
       return;

@@ -271,6 +271,8 @@ void World::pass(Clock::duration time) {
 }
 
 bool World::settle() {
+  for (Side& side : sides_) side.is_crowded_ = false;
+  pass(std::chrono::milliseconds(100));  // for it to be seen
   int quiet = 0;
   for (int round = 0; round < 400 && quiet < 4; ++round) {
     bool moved = false;
