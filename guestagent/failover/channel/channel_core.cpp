@@ -97,6 +97,8 @@ Result<void> ChannelCore::register_memory(Connection& connection) {
 void ChannelCore::opened(Connection& connection) {
   const auto self = shared_from_this();
   active_ = &connection;
+  heard_.reset();
+  connection.core_->greet_by(*this);
   if (!is_registered_) {
     if (const auto registered = register_memory(connection); !registered) {
       own_end_ = Gone{GoneReason::Refused, registered.error().message};
@@ -109,7 +111,17 @@ void ChannelCore::opened(Connection& connection) {
 
 void ChannelCore::up(Connection&) {
   const auto self = shared_from_this();
-  session_.link_up();
+  session_.link_up(heard_);
+}
+
+// An answer to what is not understood would keep the caller from saying hello.
+std::vector<std::byte> ChannelCore::greeting(std::span<const std::byte> heard) {
+  static_assert(channel::kGreetingBytes <= conn::application_bytes);
+  if (!heard.empty() && !channel::read_greeting(heard)) return {};
+  const auto greeting = session_.greeting();
+  if (!greeting) return {};
+  const auto words = channel::write_greeting(*greeting);
+  return {words.begin(), words.end()};
 }
 
 void ChannelCore::ready() {

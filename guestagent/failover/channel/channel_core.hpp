@@ -7,6 +7,7 @@
 #include <optional>
 
 #include "guestagent/failover/channel/verbs_link.hpp"
+#include "guestagent/failover/connection/greeter.hpp"
 #include "guestagent/failover/connection/hub.hpp"
 #include "rdmove/channel.hpp"
 
@@ -14,6 +15,7 @@ namespace rdmove::failover {
 
 class ChannelCore final : public std::enable_shared_from_this<ChannelCore>,
                           public ConnectionHandler,
+                          public conn::Greeter,
                           public channel::SessionObserver,
                           public channel::Timekeeper,
                           public channel::WorkQueue {
@@ -44,6 +46,9 @@ class ChannelCore final : public std::enable_shared_from_this<ChannelCore>,
   void down(Connection&, DownReason reason) override;
   void gone(Connection&, const Gone& why) override;
   void completed(Connection&, const ibv_wc& completion) override;
+  // Greeter
+  std::vector<std::byte> greeting(std::span<const std::byte> heard) override;
+  void greeted(std::span<const std::byte> heard) override { heard_ = channel::read_greeting(heard); }
   // SessionObserver
   void ready() override;
   void received(std::span<const std::byte> message) override { handler_.received(*handle_, message); }
@@ -80,6 +85,7 @@ class ChannelCore final : public std::enable_shared_from_this<ChannelCore>,
   channel::Session session_;
   conn::Timer timer_;
   bool is_registered_ = false;
+  std::optional<channel::Greeting> heard_;  // for this link
   std::uint64_t resent_told_ = 0;
   bool is_up_ = false;
   bool is_saying_goodbye_ = false;

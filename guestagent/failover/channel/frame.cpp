@@ -54,6 +54,20 @@ std::optional<Hello> read_hello(std::span<const std::byte> payload) {
   return hello;
 }
 
+std::array<std::byte, kGreetingBytes> write_greeting(const Greeting& greeting) {
+  std::array<std::byte, kGreetingBytes> at{};
+  at[0] = std::byte{kVersion};
+  put<std::uint16_t>(&at[2], greeting.regions);
+  put(&at[4], static_cast<std::uint32_t>(greeting.credit));
+  put<std::uint64_t>(&at[8], greeting.delivered);
+  return at;
+}
+
+std::optional<Greeting> read_greeting(std::span<const std::byte> words) {
+  if (words.size() != kGreetingBytes || words[0] != std::byte{kVersion}) return std::nullopt;
+  return Greeting{get<std::uint16_t>(&words[2]), get<std::uint32_t>(&words[4]), get<std::uint64_t>(&words[8])};
+}
+
 void write_region(std::span<std::byte, kRegionBytes> at, const RegionFrame& region) {
   std::fill(at.begin(), at.end(), std::byte{0});
   at[0] = static_cast<std::byte>(region.place);

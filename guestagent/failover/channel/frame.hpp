@@ -15,6 +15,7 @@ namespace rdmove::failover::channel {
 inline constexpr std::size_t kHeaderBytes = 32;
 inline constexpr std::size_t kHelloBytes = 12;
 inline constexpr std::size_t kRegionBytes = 56;
+inline constexpr std::size_t kGreetingBytes = 16;
 /// Every receive slot takes a payload of that length, however small the messages are.
 inline constexpr std::size_t kControlPayload = 64;
 inline constexpr std::uint8_t kVersion = 1;
@@ -40,6 +41,15 @@ struct Hello {
   std::uint16_t send_slots = 0;
   std::uint16_t regions = 0;  ///< region frames with the flag `initial` that follow
   bool operator==(const Hello&) const = default;
+};
+
+/// What a hello tells that is not the same in all of a channel: in a call and its answer it stands for the
+/// hello.
+struct Greeting {
+  std::uint16_t regions = 0;
+  std::uint64_t credit = 0;     ///< receives that are posted; below 2^32
+  std::uint64_t delivered = 0;  ///< the last message that was
+  bool operator==(const Greeting&) const = default;
 };
 
 /// 1 to 32 bytes.
@@ -107,9 +117,12 @@ inline std::optional<Header> read_header(std::span<const std::byte> frame) {
 
 void write_hello(std::span<std::byte, kHelloBytes> at, const Hello& hello);
 void write_region(std::span<std::byte, kRegionBytes> at, const RegionFrame& region);
+std::array<std::byte, kGreetingBytes> write_greeting(const Greeting& greeting);
 
 /// Nothing if a value is outside what the page allows.
 std::optional<Hello> read_hello(std::span<const std::byte> payload);
 std::optional<RegionFrame> read_region(std::span<const std::byte> payload);
+/// Nothing if there is none, or one of a version that is not known here.
+std::optional<Greeting> read_greeting(std::span<const std::byte> words);
 
 }  // namespace rdmove::failover::channel

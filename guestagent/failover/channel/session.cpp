@@ -30,6 +30,7 @@ void Session::opened() {
     link_down();  // an attempt that never came up; its queue pair is gone
   if (has_ended_ || stage_ != LinkStage::Down) return;
   stage_ = LinkStage::Opened;
+  has_said_greeting_ = false;
   send_credit_.start();
   receive_credit_.start();
   for (std::uint32_t i = 0; i < options_.receive_slots; ++i) {
@@ -38,12 +39,30 @@ void Session::opened() {
   }
 }
 
-void Session::link_up() {
+// From now until the link is up nothing is delivered: what was held went with the last link. So what is said
+// here stays true; but not of a message whose delivery has only begun. And the peer that has said goodbye has
+// to be seen to hear its acknowledgement: that takes a frame.
+std::optional<Greeting> Session::greeting() {
+  if (has_ended_ || stage_ != LinkStage::Opened || is_up_ || !peer_ || in_delivery_ || has_peer_finished_)
+    return std::nullopt;
+  has_said_greeting_ = true;
+  return Greeting{local_regions_.start(), receive_credit_.advertise(), delivered_};
+}
+
+void Session::link_up(const std::optional<Greeting>& heard) {
   if (has_ended_ || stage_ != LinkStage::Opened || is_up_) return;
   is_up_ = true;
   greeting_deadline_ = timekeeper_.now() + options_.greeting_limit;
-  arm(*greeting_deadline_);
-  greet();
+  if (!heard || !has_said_greeting_) {
+    greet();
+  } else if (meet(*heard, peer_->receive_slots)) {
+    is_hello_sent_ = true;
+    acknowledged_to_peer_ = delivered_;
+    settle_writes();
+    advance_stage();
+    pump();  // regions: the peer's may be awaited still
+  }
+  if (greeting_deadline_) arm(*greeting_deadline_);
   after_input();
 }
 

@@ -46,8 +46,12 @@ class Session {
           const MemorySource& memory = own_memory);
 
   // The link's side.
-  void opened();   ///< receives can be posted, nothing can arrive yet
-  void link_up();  ///< sends can be posted; frames may have been received already
+  void opened();  ///< receives can be posted, nothing can arrive yet
+  /// After opened(): what can stand for this side's hello. Nothing: there has to be one.
+  std::optional<Greeting> greeting();
+  /// Sends can be posted. `heard`: the peer's greeting, if it has ours as well; then there are no hellos, else
+  /// frames may have been received already. It counts only if ours was asked for.
+  void link_up(const std::optional<Greeting>& heard = {});
   void received(ReceiveSlot slot, std::size_t length);
   void sent(Token token);
   void link_down();
@@ -96,6 +100,8 @@ class Session {
 
   // session_receive.cpp
   void take_hello(ReceiveSlot slot, const Header& header, std::span<const std::byte> payload);
+  [[nodiscard]] bool meet(const Greeting& peer, std::uint16_t slots);
+  void settle_writes();
   void take(ReceiveSlot slot, const Header& header, std::span<const std::byte> payload);
   void take_numbered(const Arrival& arrival, std::uint64_t number);
   void deliver_held();
@@ -162,6 +168,7 @@ class Session {
       0;  // completions until the peer has the acknowledgement of its goodbye
   std::array<bool, Slab::kControlSlots> control_in_flight_{};
   bool is_up_ = false;
+  bool has_said_greeting_ = false;
   bool is_hello_sent_ = false;
   bool is_greeted_ = false;  // the peer's Hello is here
   /// What a link that is not the first does with all that waits.

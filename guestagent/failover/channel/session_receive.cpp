@@ -37,21 +37,36 @@ void Session::take_hello(ReceiveSlot slot, const Header& header, std::span<const
     as_before.regions = peer_->regions;
     if (as_before != *peer_) return violation("its hello is not the one it began with");
   }
-  if (!send_credit_.granted(header.credit, hello->receive_slots)) return violation("its hello's credit");
-  if (!stream_.acknowledge(header.acknowledged)) {
-    return violation(fmt::format("it says that it has delivered {}, of {} sent and {} known to be delivered",
-                                 header.acknowledged, stream_.posted_messages(), stream_.acknowledged()));
+  if (!meet({hello->regions, header.credit, header.acknowledged}, hello->receive_slots)) return;
+  peer_ = hello;
+  acknowledge_at_once_ = std::max(1, std::min(hello->send_slots, options_.receive_slots) / 2);
+  repost(slot);
+  settle_writes();
+  advance_stage();
+}
+
+/// The peer has said where it is, by a hello or in its call. False: it cannot be there.
+bool Session::meet(const Greeting& peer, std::uint16_t slots) {
+  const auto refuse = [this](const std::string& why) {
+    violation(why);
+    return false;
+  };
+  if (peer.regions > kRegions) return refuse("more regions than there are places");
+  if (!send_credit_.granted(peer.credit, slots)) return refuse("its hello's credit");
+  if (!stream_.acknowledge(peer.delivered)) {
+    return refuse(fmt::format("it says that it has delivered {}, of {} sent and {} known to be delivered",
+                              peer.delivered, stream_.posted_messages(), stream_.acknowledged()));
   }
   is_greeted_ = true;
   acknowledged_by_hello_ = stream_.acknowledged();
-  peer_ = hello;
-  peer_regions_.start(hello->regions);
-  acknowledge_at_once_ = std::max(1, std::min(hello->send_slots, options_.receive_slots) / 2);
-  repost(slot);
+  peer_regions_.start(peer.regions);
+  return true;
+}
+
+void Session::settle_writes() {
   for (auto& done : stream_.settle_writes()) {
     if (done) done({});
   }
-  advance_stage();
 }
 
 void Session::take(ReceiveSlot slot, const Header& header, std::span<const std::byte> payload) {

@@ -40,6 +40,7 @@ void ConnectionCore::called(conn::CmEvent& event, const conn::Hello& hello) {
   agreed_reads_ = std::min(options_.remote_reads, event.remote_reads);
   if (role_ == conn::Role::Acceptor && !local_) local_ = endpoint_->local();
   learn(hello);
+  heard_ = hello.kind == CallKind::Recall ? hello.application : std::vector<std::byte>();
   epoch_ = hello.epoch;
   policy_.call_accepted(hub_->now(), hello.epoch);
   stage_ = Stage::Parked;
@@ -49,6 +50,8 @@ void ConnectionCore::called(conn::CmEvent& event, const conn::Hello& hello) {
 
 void ConnectionCore::answer() {
   if (!open_queue()) return;
+  said_.clear();
+  if (!heard_.empty()) say_greeting(heard_);
   const auto data = encode(hello());
   stage_ = Stage::Answering;
   if (auto sent = endpoint_->accept(words(data, agreed_reads_)); !sent)
@@ -91,8 +94,13 @@ conn::Hello ConnectionCore::hello() const {
   out.epoch = epoch_;
   out.recall_port = hub_->recall_port();
   out.backlog = hub_->backlog();
-  if (call_kind_ == CallKind::First) out.application = options_.private_data;
+  out.application = call_kind_ == CallKind::First ? options_.private_data : said_;
   return out;
+}
+
+void ConnectionCore::say_greeting(std::span<const std::byte> heard) {
+  said_.clear();
+  if (greeter_ && call_kind_ == CallKind::Recall) said_ = greeter_->greeting(heard);
 }
 
 conn::CallWords ConnectionCore::words(const std::vector<std::byte>& data, std::uint8_t remote_reads) const {
@@ -127,6 +135,7 @@ void ConnectionCore::established() {
   last_completion_ = hub_->now();
   keep_alive();
   const auto number = endpoint_->number();
+  if (greeter_ && !said_.empty() && !heard_.empty()) greeter_->greeted(heard_);
   handler_->up(*handle_);
   // Their event is used up: for them there is never another.
   if (endpoint_ && endpoint_->number() == number && std::exchange(early_completions_, false))

@@ -119,6 +119,8 @@ void ConnectionCore::place_call() {
   if (old_queues_ != 0) return drive();
   if (!open_queue()) return;
   epoch_ = policy_.next_epoch();
+  heard_.clear();
+  say_greeting(heard_);
   const auto data = encode(hello());
   stage_ = Stage::Calling;
   policy_.call_sent();
@@ -139,6 +141,7 @@ void ConnectionCore::answered(const conn::CmEvent& event) {
   if (!is_right) return end(GoneReason::WrongPeer, "somebody else answered at " + peer_.service.text());
   learn(*hello);
   if (call_kind_ == CallKind::First) hub_->gate().learn(peer_.service.text(), hello->backlog);
+  if (!said_.empty()) heard_ = hello->application;
   established();
 }
 

@@ -12,6 +12,7 @@
 #include <string>
 #include <vector>
 
+#include "guestagent/failover/connection/greeter.hpp"
 #include "guestagent/failover/connection/hub.hpp"
 #include "guestagent/failover/connection/recall_policy.hpp"
 #include "rdmove/connection.hpp"
@@ -48,6 +49,7 @@ class ConnectionCore : public std::enable_shared_from_this<ConnectionCore>, publ
   Result<std::unique_ptr<Region>> register_memory(void* address, std::size_t length, int access);
   Result<std::unique_ptr<Region>> use_memory(std::shared_ptr<conn::MemoryPiece> piece);
   void forget(RegionCore& region);
+  void greet_by(conn::Greeter& greeter) { greeter_ = &greeter; }
   [[nodiscard]] ConnectionState state() const { return state_; }
   [[nodiscard]] std::uint64_t id() const { return id_; }
   [[nodiscard]] std::uint32_t epoch() const { return epoch_; }
@@ -116,6 +118,7 @@ class ConnectionCore : public std::enable_shared_from_this<ConnectionCore>, publ
   void refused(const conn::Refusal& refusal);
   void established();
   bool open_queue();
+  void say_greeting(std::span<const std::byte> heard);
   void learn(const conn::Hello& hello);
   [[nodiscard]] conn::Hello hello() const;
   [[nodiscard]] conn::CallWords words(const std::vector<std::byte>& data, std::uint8_t remote_reads) const;
@@ -133,6 +136,7 @@ class ConnectionCore : public std::enable_shared_from_this<ConnectionCore>, publ
   const std::uint64_t own_token_;
   const ConnectionOptions options_;
   ConnectionHandler* handler_;
+  conn::Greeter* greeter_ = nullptr;
   Connection* handle_ = nullptr;
   Peer peer_;
   std::optional<SocketAddress> local_;
@@ -149,6 +153,8 @@ class ConnectionCore : public std::enable_shared_from_this<ConnectionCore>, publ
   bool entering_ = false;
   bool admitted_ = false;
   std::uint8_t agreed_reads_ = 0;  ///< for the answer
+  std::vector<std::byte> said_;    ///< our greeting in the call under way, or in the answer to it
+  std::vector<std::byte> heard_;   ///< the caller's
   std::uint32_t epoch_ = 0;
   unsigned old_queues_ = 0;  ///< with the reaper, and perhaps still writing into the owner's memory
   std::uint64_t generation_ = 0;

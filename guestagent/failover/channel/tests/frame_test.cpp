@@ -49,6 +49,21 @@ TEST(Frame, aLongerHelloIsALaterVersionsAndIsTaken) {
   EXPECT_TRUE(read_hello(payload));
 }
 
+TEST(Frame, greetingIsAsThePageSays) {
+  const Greeting greeting{0x0102, 0x03040506, 0x0708090a0b0c0d0e};
+  const auto words = write_greeting(greeting);
+  EXPECT_EQ(bytes(words), (std::vector<unsigned>{1, 0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14}));
+  EXPECT_EQ(read_greeting(words), greeting);
+}
+
+TEST(Frame, aGreetingThatIsNotOneIsNone) {
+  auto words = write_greeting({1, 2, 3});
+  EXPECT_FALSE(read_greeting({}));
+  EXPECT_FALSE(read_greeting(std::span(words).first(15)));
+  words[0] = std::byte{2};
+  EXPECT_FALSE(read_greeting(words)) << "of a later version";
+}
+
 TEST(Frame, regionIsAsThePageSays) {
   std::array<std::byte, kRegionBytes> payload{};
   write_region(payload, {5, true, true, false, true, 0x01020304, 0x10, 0x20, *RegionName::from("ab")});

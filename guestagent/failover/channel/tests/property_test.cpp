@@ -22,6 +22,7 @@ enum class Act : std::uint8_t {
   Poll,
   Flow,
   Connect,
+  Call,
   BreakOwn,
   BreakBoth,
   Pause,
@@ -79,6 +80,8 @@ constexpr std::array kActs = {Act::Send,
                               Act::Connect,
                               Act::Connect,
                               Act::Connect,
+                              Act::Call,
+                              Act::Call,
                               Act::BreakOwn,
                               Act::BreakBoth,
                               Act::Pause,
@@ -118,6 +121,8 @@ void step(World& world, int side, Act act) {
     case Act::Connect:
       world.connect(side), world.connect(0), world.connect(1);
       return;
+    case Act::Call:  // and what comes next, comes before it is up
+      return world.connect(side);
     case Act::BreakOwn:
       return world.take_down(side);
     case Act::BreakBoth:
@@ -164,7 +169,7 @@ void step(World& world, int side, Act act) {
 
 struct Totals {
   int schedules = 0;
-  std::uint64_t links = 0, delivered = 0, resent = 0, duplicates = 0, one_sided = 0, unknown = 0;
+  std::uint64_t links = 0, greeted = 0, delivered = 0, resent = 0, duplicates = 0, one_sided = 0, unknown = 0;
 };
 
 void check_progress(World& world) {
@@ -203,7 +208,7 @@ void run_schedule(Totals& totals) {
       *rc::gen::container<std::vector<std::uint8_t>>(rc::gen::inRange<std::uint8_t>(0, 2 * kActs.size()));
   const auto limits = [](unsigned slots, unsigned receives) {
     return Limits{static_cast<std::uint16_t>(1 + slots % 12), static_cast<std::uint16_t>(8 + receives % 6),
-                  8 + slots / 16, receives % 4 != 0};
+                  8 + slots / 16, receives % 4 != 0, receives % 5 != 0};
   };
   World world(limits(shape[0], shape[1]), limits(shape[2], shape[3]));
   step(world, 0, Act::Connect);
@@ -229,6 +234,7 @@ void run_schedule(Totals& totals) {
     totals.one_sided += world[side].writes_done_ + world[side].reads_done_;
   }
   totals.links += world[0].generation_;
+  totals.greeted += world.greeted_;
   ++totals.schedules;
   if (!world.failure().empty()) RC_FAIL(world.failure());
 }
@@ -252,7 +258,8 @@ TEST(ChannelProperty, deliversOnceAndInOrderWhateverBreaks) {
 
   Totals totals;
   const bool held = rc::check("exactly once, in order", [&] { run_schedule(totals); });
-  std::cout << totals.schedules << " schedules: " << totals.links << " links, " << totals.delivered
+  std::cout << totals.schedules << " schedules: " << totals.links << " links, " << totals.greeted
+            << " of them without hellos, " << totals.delivered
             << " messages delivered, " << totals.resent << " sent again, " << totals.duplicates
             << " duplicates dropped, " << totals.unknown << " of unknown fate at the schedule's end, "
             << totals.one_sided << " one-sided operations\n";
@@ -261,6 +268,7 @@ TEST(ChannelProperty, deliversOnceAndInOrderWhateverBreaks) {
   const auto each = static_cast<std::uint64_t>(schedules);
   EXPECT_GE(totals.schedules, schedules);
   EXPECT_GT(totals.links, 2 * each);
+  EXPECT_GT(totals.greeted, each / 4);
   EXPECT_GT(totals.delivered, 10 * each);
   EXPECT_GT(totals.resent, each);
   EXPECT_GT(totals.unknown, each);

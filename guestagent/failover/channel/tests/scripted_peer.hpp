@@ -39,6 +39,14 @@ class ScriptedPeer final : public Link, public Timekeeper, public SessionObserve
     session.link_up();
     say_hello(so_far, hello);
   }
+  /// A new link that both calls have greeted on.
+  void come_back(std::uint64_t so_far, std::uint16_t regions = 0) {
+    open();
+    said = session.greeting();
+    credit = 16;
+    counted = so_far;
+    session.link_up(Greeting{regions, 16, so_far});
+  }
   void open() {
     sent.clear();
     one_sided.clear();
@@ -153,6 +161,7 @@ class ScriptedPeer final : public Link, public Timekeeper, public SessionObserve
   std::vector<std::string> log;
   std::vector<std::string> breaks;
   std::string failure;
+  std::optional<Greeting> said;  // by the session, instead of a hello
   std::function<void()> on_received;
   std::uint64_t credit = 0;
   std::uint64_t counted = 0;  // by its hello

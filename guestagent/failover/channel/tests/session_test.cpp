@@ -249,56 +249,6 @@ TEST(Failover, onlyTheFirstOfALinkWaitsForItsAnswer) {
   EXPECT_THAT(peer.numbers(), ElementsAre(1, 2, 3, 4));
 }
 
-TEST(Failover, inACrowdTheRestWaitsUntilTheOthersAreBack) {
-  ScriptedPeer peer;
-  peer.greet();
-  for (const char* text : {"a", "b"}) (void)peer.send(text);
-  peer.take_down();
-  peer.crowded = true;
-  peer.greet(0);
-  peer.acknowledges(1);
-  EXPECT_THAT(peer.numbers(), ElementsAre(1)) << "others have not had their first answer";
-  peer.pass(300ms);
-  EXPECT_THAT(peer.numbers(), ElementsAre(1));
-  peer.crowded = false;
-  peer.pass(200ms);
-  EXPECT_THAT(peer.numbers(), ElementsAre(1, 2));
-  EXPECT_EQ(peer.send("c"), 3U);
-  peer.crowded = true;  // another one
-  EXPECT_EQ(peer.send("d"), 4U);
-  EXPECT_THAT(peer.numbers(), ElementsAre(1, 2, 3, 4)) << "it has come back";
-}
-
-TEST(Failover, aCrowdThatIsNeverBackHoldsNobodyForLong) {
-  ScriptedPeer peer;
-  peer.greet();
-  for (const char* text : {"a", "b"}) (void)peer.send(text);
-  peer.take_down();
-  peer.crowded = true;
-  peer.greet(0);
-  peer.acknowledges(1);
-  peer.says(1, "x", 1);
-  const auto control = peer.count(FrameType::Acknowledge);
-  peer.pass(900ms);
-  EXPECT_THAT(peer.numbers(), ElementsAre(1));
-  EXPECT_EQ(peer.count(FrameType::Acknowledge), control) << "an acknowledgement is a frame, too";
-  peer.pass(100ms);
-  EXPECT_THAT(peer.numbers(), ElementsAre(1, 2));
-  EXPECT_EQ(peer.sent.back().header.acknowledged, 1U);
-}
-
-// It has nothing to say, and so nobody answers it.
-TEST(Failover, whoOnlyListensAcknowledgesInACrowdAsAlways) {
-  ScriptedPeer peer;
-  peer.greet();
-  peer.take_down();
-  peer.crowded = true;
-  peer.greet(0);
-  peer.says(1, "a");
-  peer.pass(2500us), peer.pass(2500us);
-  EXPECT_EQ(peer.sent.back().header.acknowledged, 1U);
-}
-
 TEST(Failover, aQueuePairAfterAnAttemptThatNeverCameUpHasItsReceives) {
   ScriptedPeer peer;
   peer.open();

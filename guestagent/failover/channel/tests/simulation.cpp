@@ -234,6 +234,9 @@ void World::acknowledge(int side) {
 void World::poll(int side) {
   Side& at = (*this)[side];
   if (at.completions_.empty()) return;
+  // Completions are handed over when the connection is up. Those of a link that begins with a hello may come
+  // before.
+  if (at.heard_ && at.queue_ == Side::Queue::Opened) return;
   const Side::Completion completion = at.completions_.front();
   at.completions_.pop_front();
   if (completion.is_receive) {
@@ -248,16 +251,28 @@ void World::connect(int side) {
   Side& other = (*this)[1 - side];
   if (at.queue_ == Side::Queue::Opened) {
     at.queue_ = Side::Queue::Up;
-    at.session_.link_up();
+    at.session_.link_up(at.heard_);
   } else if (at.queue_ == Side::Queue::Down && other.queue_ == Side::Queue::Down) {
     for (Side& both : sides_) {
       both.queue_ = Side::Queue::Opened;
       ++both.generation_;
       both.session_.opened();
     }
+    greet(at, other);
   } else if (at.queue_ == Side::Queue::Down) {
     other.take_down();  // it learns that the link is gone
   }
+}
+
+// As the bytes that they are.
+void World::greet(Side& caller, Side& callee) {
+  caller.heard_ = callee.heard_ = std::nullopt;
+  const auto call = caller.limits_.greets_in_calls ? caller.session_.greeting() : std::nullopt;
+  const auto answer = call && callee.limits_.greets_in_calls ? callee.session_.greeting() : std::nullopt;
+  if (!answer) return;
+  callee.heard_ = read_greeting(write_greeting(*call));
+  caller.heard_ = read_greeting(write_greeting(*answer));
+  ++greeted_;
 }
 
 void World::pass(Clock::duration time) {

@@ -20,6 +20,7 @@ struct Limits {
   std::uint16_t receive_slots = 8;
   std::uint32_t send_depth = 16;
   bool shows_region = true;
+  bool greets_in_calls = true;  ///< else it is of a version that does not
 };
 
 /// What the application does from inside its callbacks, decided by the schedule.
@@ -81,6 +82,7 @@ class Side final : public Link, public Timekeeper, public SessionObserver {
   // The queue pair.
   enum class Queue { Down, Opened, Up } queue_ = Queue::Down;
   std::uint32_t generation_ = 0;
+  std::optional<Greeting> heard_;  // in the call, or in its answer
   std::deque<Work> posted_;
   std::deque<Token> executed_;  // not acknowledged by the transport yet
   std::deque<ReceiveSlot> receives_;
@@ -118,7 +120,7 @@ class World {
   void execute(int side);      ///< the oldest work request of that side reaches the other
   void acknowledge(int side);  ///< the transport's acknowledgement of the oldest executed one
   void poll(int side);         ///< one completion is handed over
-  void connect(int side);      ///< down both: a new link. Opened: that side hears that it is up
+  void connect(int side);      ///< down both: a new link, which it calls for. Opened: it hears that it is up
   void take_down(int side) { sides_[static_cast<std::size_t>(side)].take_down(); }
   void pass(Clock::duration time);
 
@@ -127,10 +129,12 @@ class World {
 
   Side& operator[](int side) { return sides_[static_cast<std::size_t>(side)]; }
   void check(bool holds, const char* rule);
+  void greet(Side& caller, Side& callee);
   [[nodiscard]] const std::string& failure() const { return failure_; }
 
   Clock::time_point now_{};
   std::string failure_;
+  std::uint64_t greeted_ = 0;  ///< links without hellos
   std::deque<Side> sides_;
 };
 

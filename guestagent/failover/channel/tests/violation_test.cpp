@@ -153,6 +153,25 @@ INSTANTIATE_TEST_SUITE_P(
                         }}),
     [](const auto& row) { return std::string(row.param.name); });
 
+TEST(Violations, ofAGreetingTakeTheLinkDown) {
+  for (const Greeting& lie : {Greeting{0, 16, 3}, Greeting{0, 16, 0}, Greeting{0, 17, 1}, Greeting{0, 0, 1},
+                              Greeting{65, 16, 1}, Greeting{0, 16, UINT64_MAX}}) {
+    ScriptedPeer peer;
+    peer.greet();
+    for (const char* text : {"a", "b"}) (void)peer.send(text);
+    peer.acknowledges(1);
+    peer.take_down();
+    peer.open();
+    (void)peer.session.greeting();
+    peer.session.link_up(lie);
+    EXPECT_THAT(peer.breaks, SizeIs(1)) << lie.regions << ' ' << lie.credit << ' ' << lie.delivered;
+    EXPECT_THAT(peer.numbers(), IsEmpty());
+    peer.take_down();
+    peer.greet(1);
+    EXPECT_EQ(peer.numbers(), std::vector<std::uint64_t>{2}) << "the next one is good";
+  }
+}
+
 TEST(Violations, endTheSessionAfterFour) {
   ScriptedPeer peer;
   for (int i = 0; i < 4; ++i) {

@@ -231,66 +231,6 @@ TEST_F(TwoMachines, memory_is_registered_anew_on_each_device) {
   EXPECT_NE((*region)->local_key(), key);
 }
 
-// Its next owner must not find in it what an old queue pair still writes.
-TEST_F(TwoMachines, shared_memory_is_kept_until_the_last_queue_pair_that_knows_it_is_gone) {
-  bring_up();
-  auto piece = a->hub.memory().take(100);
-  std::unique_ptr<Region> region;
-  a->hub.for_each([&](ConnectionCore& core) { region = std::move(*core.use_memory(piece)); });
-  ASSERT_TRUE(region);
-  EXPECT_EQ(region->address(), piece->address());
-  const auto key = region->local_key();
-  EXPECT_NE(key, 0U);
-  caller->connection->restart();
-  run(milliseconds(100));
-  EXPECT_NE(region->local_key(), key);
-  EXPECT_NE(region->local_key(), 0U);
-
-  const std::weak_ptr<MemoryPiece> watched = piece;
-  caller->connection->close();
-  region.reset();
-  piece.reset();
-  EXPECT_FALSE(watched.expired()) << "the queue pair is not destroyed yet";
-  a->reaper.run_all();
-  EXPECT_TRUE(watched.expired());
-}
-
-TEST_F(TwoMachines, many_that_come_back_at_once_are_a_crowd_to_both_ends_until_they_are_back) {
-  bring_up();
-  for (int i = 0; i < 9; ++i) a->connect("10.0.0.2", 7000);
-  run(milliseconds(300));
-  a->port.remove_device();
-  run(milliseconds(100));
-  EXPECT_FALSE(a->hub.is_crowded());
-  EXPECT_FALSE(b->hub.is_crowded());
-  a->port.add_device();
-  a->hub.way_appeared();
-  EXPECT_TRUE(a->hub.is_crowded());
-  bool theirs = false;
-  for (int i = 0; i < 10; ++i) {
-    run(milliseconds(10));
-    theirs = theirs || b->hub.is_crowded();
-  }
-  EXPECT_TRUE(theirs);
-  run(milliseconds(200));
-  EXPECT_FALSE(a->hub.is_crowded());
-  EXPECT_FALSE(b->hub.is_crowded());
-}
-
-TEST_F(TwoMachines, one_that_comes_back_alone_is_no_crowd) {
-  bring_up();
-  a->port.remove_device();
-  run(milliseconds(100));
-  a->port.add_device();
-  a->hub.way_appeared();
-  EXPECT_FALSE(a->hub.is_crowded());
-  for (int i = 0; i < 10; ++i) {
-    run(milliseconds(10));
-    EXPECT_FALSE(b->hub.is_crowded());
-  }
-  EXPECT_EQ(caller->connection->state(), ConnectionState::Up);
-}
-
 TEST_F(TwoMachines, the_keepalives_place_in_the_queue_is_not_the_owners) {
   ConnectionOptions options;
   options.queues.send_depth = 4;

@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "guestagent/failover/connection/cm/chunk_registrations.hpp"
+#include "guestagent/failover/connection/tests/two_machines.hpp"
 
 namespace rdmove::failover::conn {
 namespace {
@@ -198,6 +199,33 @@ TEST_F(ChunkRegistrationsTest, a_device_that_refuses_may_take_it_later) {
   EXPECT_NE(refused.error().message.find("ibv_reg_mr"), std::string::npos);
   refuses = false;
   EXPECT_TRUE(registrations.of(piece->chunk()));
+}
+
+using fake::TwoMachines;
+using std::chrono::milliseconds;
+
+// Its next owner must not find in it what an old queue pair still writes.
+TEST_F(TwoMachines, shared_memory_is_kept_until_the_last_queue_pair_that_knows_it_is_gone) {
+  bring_up();
+  auto piece = a->hub.memory().take(100);
+  std::unique_ptr<Region> region;
+  a->hub.for_each([&](ConnectionCore& core) { region = std::move(*core.use_memory(piece)); });
+  ASSERT_TRUE(region);
+  EXPECT_EQ(region->address(), piece->address());
+  const auto key = region->local_key();
+  EXPECT_NE(key, 0U);
+  caller->connection->restart();
+  run(milliseconds(100));
+  EXPECT_NE(region->local_key(), key);
+  EXPECT_NE(region->local_key(), 0U);
+
+  const std::weak_ptr<MemoryPiece> watched = piece;
+  caller->connection->close();
+  region.reset();
+  piece.reset();
+  EXPECT_FALSE(watched.expired()) << "the queue pair is not destroyed yet";
+  a->reaper.run_all();
+  EXPECT_TRUE(watched.expired());
 }
 
 }  // namespace
