@@ -4,12 +4,13 @@
 
 #include <algorithm>
 #include <bit>
+#include <utility>
 
 namespace rdmove::failover::channel {
 namespace {
 
 // How often somebody looks whether the crowd is back: each time half as often as before.
-constexpr std::chrono::milliseconds kFirstLook{10};
+constexpr std::chrono::milliseconds kFirstLook{20};
 constexpr std::chrono::milliseconds kLastLook{160};
 
 }  // namespace
@@ -124,8 +125,8 @@ void Session::timer() {
   if (comeback_ == Comeback::Held) first_is_done();
   if (tick_ && now >= *tick_) {
     tick_.reset();
-    if (comeback_ == Comeback::Held) {
-      tick_ = now + look_;
+    if (is_held_by_crowd(now)) {
+      tick_ = next_look(now);
     } else if (delivered_ > acknowledged_to_peer_) {
       if (is_old_at_tick_) is_acknowledgement_wanted_ = true;
       is_old_at_tick_ = true;
@@ -149,18 +150,26 @@ void Session::note_unacknowledged() {
   if (delivered_ - acknowledged_to_peer_ >= acknowledge_at_once_) is_acknowledgement_wanted_ = true;
   if (tick_) return;
   is_old_at_tick_ = false;
-  tick_ = timekeeper_.now() + options_.ack_delay / 2;
+  const auto now = timekeeper_.now();
+  tick_ = is_held_by_crowd(now) ? next_look(now) : now + options_.ack_delay / 2;
   arm(*tick_);
 }
 
-// The second frame of one would hold up the first answer of another: until the crowd is back, or has had its
-// time.
+// A second frame of one would hold up the first answer of another, and so would an acknowledgement alone:
+// until the crowd is back, or has had its time.
+bool Session::is_held_by_crowd(Clock::time_point now) const {
+  return comeback_ != Comeback::Over && now < hold_ends_ && link_.is_crowded();
+}
+
+Clock::time_point Session::next_look(Clock::time_point now) {
+  const auto after = std::exchange(look_, std::min(2 * look_, kLastLook));
+  return std::min(now + after, hold_ends_);
+}
+
 void Session::first_is_done() {
-  const auto now = link_.is_crowded() ? timekeeper_.now() : hold_ends_;
-  comeback_ = now < hold_ends_ ? Comeback::Held : Comeback::Over;
-  if (comeback_ != Comeback::Held) return;
-  arm(std::min(now + look_, hold_ends_));
-  look_ = std::min(2 * look_, kLastLook);
+  const auto now = timekeeper_.now();
+  comeback_ = is_held_by_crowd(now) ? Comeback::Held : Comeback::Over;
+  if (comeback_ == Comeback::Held) arm(next_look(now));
 }
 
 void Session::break_link(const std::string& why) {

@@ -146,6 +146,8 @@ class Session {
   void tell_application();
   void arm(Clock::time_point when);
   void note_unacknowledged();
+  [[nodiscard]] bool is_held_by_crowd(Clock::time_point now) const;
+  Clock::time_point next_look(Clock::time_point now);
   void first_is_done();
   [[nodiscard]] bool is_live() const { return stage_ == LinkStage::Exchanging || stage_ == LinkStage::Ready; }
 

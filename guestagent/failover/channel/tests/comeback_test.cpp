@@ -10,6 +10,7 @@ namespace {
 using namespace std::chrono_literals;
 using testing::ElementsAre;
 using testing::IsEmpty;
+using testing::SizeIs;
 
 TEST(GreetedInCalls, aLinkGoesOnWithoutHellos) {
   ScriptedPeer peer;
@@ -161,15 +162,33 @@ TEST(Failover, aCrowdThatIsNeverBackHoldsNobodyForLong) {
   EXPECT_EQ(peer.sent.back().header.acknowledged, 1U);
 }
 
-// It has nothing to say, and so nobody answers it.
-TEST(Failover, whoOnlyListensAcknowledgesInACrowdAsAlways) {
+TEST(Failover, inACrowdAnAcknowledgementAloneWaitsToo) {
+  ScriptedPeer peer;
+  peer.greet();
+  peer.take_down();
+  peer.crowded = true;
+  peer.greet(0);
+  const auto before = peer.sent.size();
+  peer.says(1, "a");
+  peer.pass(2500us), peer.pass(2500us), peer.pass(500ms);
+  EXPECT_THAT(peer.sent, SizeIs(before));
+  (void)peer.send("x");
+  EXPECT_EQ(peer.sent.back().header.acknowledged, 1U) << "a message takes it along";
+  peer.says(2, "b");
+  peer.pass(600ms), peer.pass(2500us), peer.pass(2500us);
+  EXPECT_EQ(peer.sent.back().header.acknowledged, 2U) << "for a second at most";
+}
+
+TEST(Failover, anAcknowledgementThatWaitedForACrowdGoesWhenItIsBack) {
   ScriptedPeer peer;
   peer.greet();
   peer.take_down();
   peer.crowded = true;
   peer.greet(0);
   peer.says(1, "a");
-  peer.pass(2500us), peer.pass(2500us);
+  peer.pass(100ms);
+  peer.crowded = false;
+  peer.pass(160ms), peer.pass(2500us);
   EXPECT_EQ(peer.sent.back().header.acknowledged, 1U);
 }
 
