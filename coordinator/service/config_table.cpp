@@ -102,17 +102,23 @@ std::int64_t Table::number(std::string_view key, std::int64_t least, std::int64_
   return node->as_integer()->get();
 }
 
-std::vector<std::string> Table::requiredTexts(std::string_view key, std::string_view expected) {
+std::vector<std::string> Table::requiredWords(std::string_view key, std::string_view expected) {
   const toml::node* node = take(key);
   if (node == nullptr) fail(key, expected, "nothing");
   if (!node->is_array()) fail(key, expected, describe(*node));
-  std::vector<std::string> texts;
+  std::vector<std::string> words;
   for (const toml::node& element : *node->as_array()) {
     if (!element.is_string() || element.as_string()->get().empty())
       fail(key, expected, describe(element) + " in it");
-    texts.push_back(element.as_string()->get());
-    if (std::count(texts.begin(), texts.end(), texts.back()) > 1)
-      fail(key, expected, "\"" + texts.back() + "\" twice");
+    words.push_back(element.as_string()->get());
+  }
+  return words;
+}
+
+std::vector<std::string> Table::requiredTexts(std::string_view key, std::string_view expected) {
+  std::vector<std::string> texts = requiredWords(key, expected);
+  for (const std::string& text : texts) {
+    if (std::count(texts.begin(), texts.end(), text) > 1) fail(key, expected, "\"" + text + "\" twice");
   }
   return texts;
 }
@@ -131,6 +137,19 @@ std::vector<std::pair<std::string, Table>> Table::tables(std::string_view key) {
   for (const auto& [name, node] : outer->table_) {
     const std::string entry(name.str());
     entries.emplace_back(entry, outer->table(entry).value());
+  }
+  return entries;
+}
+
+std::vector<Table> Table::list(std::string_view key) {
+  std::vector<Table> entries;
+  const toml::node* node = take(key);
+  if (node == nullptr) return entries;
+  const toml::array* array = node->as_array();
+  if (array == nullptr) fail(key, fmt::format("a list of tables, [[{}]]", full(key)), describe(*node));
+  for (const toml::node& element : *array) {
+    if (!element.is_table()) fail(key, "tables", describe(element) + " in it");
+    entries.emplace_back(*element.as_table(), fmt::format("{}[{}]", full(key), entries.size()), file_);
   }
   return entries;
 }

@@ -1,5 +1,6 @@
 // One TOML table being read strictly: every key is asked for by name and type, and what was never asked for
-// is an error. Internal to config.cpp. Wrong input throws ConfigError, which does not leave config.cpp.
+// is an error. For those who read a whole file (config.cpp, the failover harness' files). Wrong input throws
+// ConfigError, which leaves none of them.
 #pragma once
 
 #include <chrono>
@@ -30,10 +31,15 @@ class Table {
   std::string requiredText(std::string_view key, std::string_view expected);
   bool flag(std::string_view key, bool otherwise);
   std::int64_t number(std::string_view key, std::int64_t least, std::int64_t most, std::int64_t otherwise);
+  /// Each one once.
   std::vector<std::string> requiredTexts(std::string_view key, std::string_view expected);
+  /// As of a command: a word may come again.
+  std::vector<std::string> requiredWords(std::string_view key, std::string_view expected);
   std::optional<Table> table(std::string_view key);
   /// Each entry of a table of tables, by name.
   std::vector<std::pair<std::string, Table>> tables(std::string_view key);
+  /// The tables of a list, [[key]], in their order; none when it is absent.
+  std::vector<Table> list(std::string_view key);
 
   /// To be called last: names the first key that nothing asked for.
   void rejectUnknown() const;

@@ -7,7 +7,7 @@
 #include <fstream>
 #include <regex>
 
-#include "journal_copy.hpp"
+#include "migration-tests/harness/journal_copy.hpp"
 
 namespace rdmove::lab {
 namespace {
@@ -54,7 +54,7 @@ std::filesystem::path stateDir(const std::string& host) {
 
 /// "" when no lease and no unfinished migration of `vm` is in that host's journal; else what is there.
 std::string leftInJournal(const std::string& host, const std::string& vm) {
-  const auto rows = readJournalCopy(stateDir(host), uuidOf(vm));
+  const auto rows = harness::readJournalCopy(stateDir(host), uuidOf(vm));
   if (!rows) return "the copy of the journal cannot be read";
   std::string text;
   for (const std::string& lease : rows->leases) text += "lease " + lease + "\n";

@@ -1,37 +1,26 @@
-// Programs that a lab test runs: to their end, or beside it. Output is kept whole; nothing is left running.
+// Programs that a lab test runs: to their end, or beside it. One that does not end in its time fails the
+// test.
 #pragma once
-
-#include <sys/types.h>
 
 #include <chrono>
 #include <string>
 #include <vector>
 
+#include "migration-tests/harness/process.hpp"
+
 namespace rdmove::lab {
 
-struct Outcome {
-  int status = -1;     ///< exit status; 128 + signal when killed
-  std::string output;  ///< standard output and error, as they came
-};
+using Outcome = harness::Ended;
 
-/// A running program. Its destructor kills it when it has not ended.
 class Running {
  public:
-  explicit Running(const std::vector<std::string>& words);
-  ~Running();
-  Running(const Running&) = delete;
-  Running& operator=(const Running&) = delete;
+  explicit Running(const std::vector<std::string>& words) : child_(words) {}
 
-  /// Fails the test and kills the program when `limit` passes.
   Outcome wait(std::chrono::seconds limit = std::chrono::seconds(120));
-  bool ended();
+  bool ended() { return child_.ended(); }
 
  private:
-  pid_t pid_ = -1;
-  int output_ = -1;
-  std::string text_;
-  int status_ = -1;
-  bool reaped_ = false;
+  harness::Child child_;
 };
 
 Outcome run(const std::vector<std::string>& words, std::chrono::seconds limit = std::chrono::seconds(120));

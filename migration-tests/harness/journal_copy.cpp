@@ -1,9 +1,9 @@
-#include "journal_copy.hpp"
+#include "migration-tests/harness/journal_copy.hpp"
 
 #include <SQLiteCpp/SQLiteCpp.h>
 #include <stdlib.h>
 
-namespace rdmove::lab {
+namespace rdmove::harness {
 namespace {
 
 namespace fs = std::filesystem;
@@ -36,6 +36,8 @@ JournalRows rowsOf(const SQLite::Database& db, const std::string& vm_uuid) {
       "WHERE uuid = ? AND outcome IN (0, 4)");
   unfinished.bind(1, vm_uuid);
   while (unfinished.executeStep()) rows.unfinished.push_back(unfinished.getColumn(0).getString());
+  SQLite::Statement given(db, "SELECT vf FROM vfs ORDER BY vf");
+  while (given.executeStep()) rows.given.push_back(given.getColumn(0).getString());
   return rows;
 }
 
@@ -52,4 +54,4 @@ std::optional<JournalRows> readJournalCopy(const fs::path& state_dir, const std:
   }
 }
 
-}  // namespace rdmove::lab
+}  // namespace rdmove::harness
