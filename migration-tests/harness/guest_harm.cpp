@@ -22,17 +22,19 @@ class Garbage : public Harm {
     return said(
         cast_.vm->in(fmt::format(
             "{}; while pidof rdmove-agent >/dev/null; do usleep 20000 || sleep 0.02; done; "
-            "(printf '{{\"jsonrpc\":\"2.0\",\"id\":1,\"result\":'; head -c 100000 /dev/urandom; "
-            "printf '\\n{{\"jsonrpc\":\"2.0\",\"method\":\"hello\",\"params\":[[[[\\n') "
-            ">/dev/virtio-ports/org.rdmove.agent.0 2>/dev/null </dev/null & echo $! >/run/failover-garbage.pid",
+            "setsid sh -c '{{ echo \"{{\\\"jsonrpc\\\":\\\"2.0\\\",\\\"id\\\":1,\\\"result\\\":\"; head -c "
+            "100000 /dev/urandom; echo; "
+            "echo \"{{\\\"jsonrpc\\\":\\\"2.0\\\",\\\"method\\\":\\\"hello\\\",\\\"params\\\":[[[[\"; }} "
+            ">/dev/virtio-ports/org.rdmove.agent.0' >/dev/null 2>&1 </dev/null & echo $! "
+            ">/run/failover-garbage.pid",
             cast_.vm->stop_agent)),
         "write garbage into the agent's port");
   }
   std::string end() override {
-    // The port has one opener at a time: what still writes must go, with its children.
-    return said(cast_.vm->in("p=$(cat /run/failover-garbage.pid); pkill -9 -P $p; kill -9 $p 2>/dev/null; " +
-                             cast_.vm->start_agent),
-                "start the agent again");
+    // The port has one opener at a time: what still writes must go.
+    return said(
+        cast_.vm->in("kill -9 -- -$(cat /run/failover-garbage.pid) 2>/dev/null; " + cast_.vm->start_agent),
+        "start the agent again");
   }
 
  private:

@@ -44,6 +44,12 @@ class Bench {
     if (std::find(allowed.begin(), allowed.end(), outcome) == allowed.end())
       fail("the outcome is {}, not {}", outcome, fmt::join(allowed, " or "));
     if (scenario_.expect.degraded && !story_.degraded) fail("neither host said Degraded on the way");
+    for (const std::string& text : scenario_.expect.noted) {
+      const bool noted = std::any_of(story_.notes.begin(), story_.notes.end(), [&](const std::string& note) {
+        return note.find(text) != std::string::npos;
+      });
+      if (!noted) fail("no journal has noted \"{}\", so it never came to what is to be shown", text);
+    }
     command(outcome);
   }
 

@@ -19,6 +19,7 @@ struct Story {
   bool command_killed = false;           ///< by the scenario
   bool degraded = false;                 ///< one of the two said so on the way
   std::vector<std::string> not_reached;  ///< faults that never came to pass
+  std::vector<std::string> notes;        ///< of both journals
   std::string trouble;                   ///< the harness could not do its part
 };
 

@@ -72,7 +72,8 @@ ScenarioResult Runner::run(const Scenario& scenario) {
   result.from = cast.source->name;
   result.to = cast.destination->name;
   MigrationRun migration(scenario, cast, options_, tell_);
-  const Story story = migration.run();
+  Story story = migration.run();
+  if (!migration.id().empty()) story.notes = notesOf(*cast.source, migration.id());
   LoadRun load(*cast.vm, *cast.peer, scenario.load);
   // Lost traffic is a broken rule, which the judge sees in the counters.
   if (!scenario.expect.vm_ends) (void)load.flows(kFlows);
@@ -86,7 +87,7 @@ ScenarioResult Runner::run(const Scenario& scenario) {
   result.events = migration.events();
   if (!migration.id().empty()) result.timeline = timelineOf(*cast.source, migration.id());
   for (TimelineSpan& span : migration.faultSpans()) result.timeline.spans.push_back(std::move(span));
-  if (!migration.id().empty()) result.notes = notesOf(*cast.source, migration.id());
+  result.notes = story.notes;
   result.doubled_ticks = doubledTicks(after).size();
   result.longest_blackout = std::chrono::microseconds(after.load.longest_blackout_us);
   result.took =

@@ -16,13 +16,13 @@ enum class Side { kSource, kDestination };
 enum class Process { kDaemon, kLibvirtd, kQemu, kAgent, kCommand };
 
 enum class FaultKind {
-  kKill,            ///< SIGKILL; its end is that it is started again
-  kStop,            ///< SIGSTOP; its end is SIGCONT
-  kRestart,         ///< ended as its service manager does it, and started again
-  kNetwork,         ///< between the two hosts: cut, slow, to-source, to-destination (that way is lost)
-  kJournal,         ///< the file system under it: full, read-only
-  kClock,           ///< the host's wall clock jumps
-  kGarbage,         ///< the agent says nonsense to the host
+  kKill,     ///< SIGKILL; its end is that it is started again
+  kStop,     ///< SIGSTOP; its end is SIGCONT
+  kRestart,  ///< ended as its service manager does it, and started again
+  kNetwork,  ///< between the two hosts: cut, slow, to-source, to-destination (that way is lost), replies
+  kJournal,  ///< the file system under it: full, read-only
+  kClock,    ///< the host's wall clock jumps
+  kGarbage,  ///< the agent says nonsense to the host
   kUnplugIgnored,   ///< the guest takes no notice of an unplug
   kAttachFails,     ///< the guest's slot at the destination is taken by another device
   kDeviceVanishes,  ///< the VF is detached by somebody else
@@ -53,6 +53,7 @@ struct Fault {
   Moment at;
   Until until;
   int mbit = 20;                       ///< of a slow network
+  int port = 16509;                    ///< libvirtd's, whose replies are lost
   std::chrono::seconds clock_step{0};  ///< of kClock
 };
 
@@ -67,6 +68,7 @@ struct Expectation {
   std::optional<Side> runs_on;
   bool vm_ends = false;   ///< it is killed by the scenario: it must not be brought back from its past
   bool degraded = false;  ///< on the way, one of the two must have said Degraded
+  std::vector<std::string> noted;  ///< texts that the journals' notes must have: that it came to this
   /// How many of the guest's ticks (20 ms each) may be seen on both hosts: a second copy that libvirt itself
   /// resumed, until it is paused.
   int doubled_ticks = 0;

@@ -17,7 +17,7 @@ using std::chrono::milliseconds;
 using std::chrono::seconds;
 
 constexpr std::string_view kPage = "docs/harness.md names every key.";
-constexpr std::array<std::string_view, 4> kNetworks{"cut", "slow", "to-source", "to-destination"};
+constexpr std::array<std::string_view, 5> kNetworks{"cut", "slow", "to-source", "to-destination", "replies"};
 constexpr std::array<std::string_view, 2> kJournals{"full", "read-only"};
 constexpr std::array<std::string_view, 4> kOutcomes{"Completed", "RolledBack", "Refused", "Degraded"};
 
@@ -106,6 +106,7 @@ Fault readFault(Table& table) {
       break;
     case FaultKind::kNetwork:
       fault.how = word(table, "how", kNetworks);
+      if (fault.how == "replies") fault.port = static_cast<int>(table.number("port", 1, 65'535, fault.port));
       if (fault.how == "slow") fault.mbit = static_cast<int>(table.number("mbit", 1, 100'000, fault.mbit));
       break;
     case FaultKind::kJournal:
@@ -156,6 +157,10 @@ Expectation readExpectation(Table& table) {
   expect.vm_ends = table.flag("vm_ends", false);
   expect.degraded = table.flag("degraded", false);
   expect.doubled_ticks = static_cast<int>(table.number("doubled_ticks", 0, 100'000, 0));
+  if (table.has("noted"))
+    expect.noted = table.requiredWords("noted", "a list of texts");
+  else
+    (void)table.text("noted", "");
   if (!table.has("outcome")) (void)table.text("outcome", "");
   if (!table.has("runs_on")) (void)table.text("runs_on", "");
   table.rejectUnknown();

@@ -99,6 +99,14 @@ TEST(Judge, the_status_of_the_command_and_the_outcome_agree) {
   EXPECT_THAT(c.verdict(), IsEmpty());
 }
 
+TEST(Judge, what_was_to_be_shown_must_have_come_about) {
+  Case c = completed();
+  c.scenario.expect.noted = {"resumed here"};
+  EXPECT_THAT(c.verdict(), ElementsAre(HasSubstr("no journal has noted \"resumed here\"")));
+  c.story.notes = {"hosta departure Transferring note: it was resumed here"};
+  EXPECT_THAT(c.verdict(), IsEmpty());
+}
+
 TEST(Judge, degraded_on_the_way_is_asked_for) {
   Case c = completed();
   c.scenario.expect.degraded = true;

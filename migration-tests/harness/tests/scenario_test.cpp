@@ -53,6 +53,7 @@ outcome = ["Completed", "RolledBack"]
 runs_on = "source"
 vm_ends = true
 degraded = true
+noted = ["resumed here"]
 doubled_ticks = 50
 )",
                                    "s.toml");
@@ -82,6 +83,7 @@ doubled_ticks = 50
   EXPECT_EQ(a.expect.runs_on, Side::kSource);
   EXPECT_TRUE(a.expect.vm_ends);
   EXPECT_TRUE(a.expect.degraded);
+  EXPECT_THAT(a.expect.noted, ElementsAre("resumed here"));
   EXPECT_EQ(a.expect.doubled_ticks, 50);
 }
 
