@@ -24,6 +24,7 @@ struct Options {
   std::string junit;
   std::string html;
   std::string table;
+  std::string table_before;
   bool all = false;
   std::size_t sample = 0;
   std::uint64_t seed = 0;
@@ -54,10 +55,16 @@ bool write(const std::string& path, const std::string& text) {
   return static_cast<bool>(file);
 }
 
+std::string contents(const std::string& path) {
+  std::ifstream file(path, std::ios::binary);
+  return {std::istreambuf_iterator<char>(file), {}};
+}
+
 bool report(const Options& options, const std::vector<ScenarioResult>& results) {
   const bool junit = write(options.junit, options.junit.empty() ? "" : junitOf(results));
   const bool html = write(options.html, options.html.empty() ? "" : htmlOf(results, "rdmove failover"));
-  const bool table = write(options.table, options.table.empty() ? "" : matrixTable(results));
+  const bool table = write(
+      options.table, options.table.empty() ? "" : mergedTable(options.table_before, matrixTable(results)));
   return junit && html && table;
 }
 
@@ -168,7 +175,9 @@ int start(int argc, char** argv) {
   matrix->add_option("--seed", options.seed, "Which ones")->capture_default_str()->excludes(all);
   matrix->add_option("--first", options.first, "Go on with the case of this number")
       ->check(CLI::PositiveNumber);
-  matrix->add_option("--table", options.table, "Write a table in Markdown there");
+  matrix->add_option(
+      "--table", options.table,
+      "Write a table in Markdown there; with --first, what an earlier run has put there stays");
   addReports(*files, options);
   addReports(*matrix, options);
   try {
@@ -186,6 +195,7 @@ int start(int argc, char** argv) {
     for (const Scenario& scenario : *scenarios) fmt::print("{}: {}\n", scenario.name, scenario.about);
     return kAllPassed;
   }
+  if (options.first > 1) options.table_before = contents(options.table);
   std::signal(SIGINT, interrupt);
   std::signal(SIGTERM, interrupt);
   return runAll(options, *scenarios);

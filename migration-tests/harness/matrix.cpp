@@ -6,6 +6,7 @@
 #include <map>
 #include <random>
 #include <set>
+#include <sstream>
 
 #include "migration-tests/harness/phases.hpp"
 
@@ -41,6 +42,17 @@ const std::set<std::string> kArrived = {"arrival.Plugging", "arrival.RestoringGu
 
 std::string nameOf(const Victim& victim, const Phase& phase) {
   return fmt::format("{} at {}", victim.name, phase.text());
+}
+
+std::vector<std::vector<std::string>> cellsOf(const std::string& table) {
+  std::vector<std::vector<std::string>> rows;
+  std::istringstream lines(table);
+  for (std::string line; std::getline(lines, line);) {
+    auto& row = rows.emplace_back();
+    std::istringstream cells(line);
+    for (std::string cell; std::getline(cells, cell, '|');) row.push_back(cell);
+  }
+  return rows;
 }
 
 bool possible(const Victim& victim, const Phase& phase) {
@@ -131,6 +143,22 @@ std::string matrixTable(const std::vector<ScenarioResult>& results) {
       out += fmt::format(" {} |", cell);
     }
     out += '\n';
+  }
+  return out;
+}
+
+std::string mergedTable(const std::string& before, const std::string& now) {
+  const auto old = cellsOf(before);
+  auto rows = cellsOf(now);
+  std::string out;
+  for (std::size_t r = 0; r < rows.size(); ++r) {
+    std::string line;
+    for (std::size_t c = 0; c < rows[r].size(); ++c) {
+      const bool empty = rows[r][c].find_first_not_of(' ') == std::string::npos;
+      const bool known = r < old.size() && c < old[r].size() && old[r].size() == rows[r].size();
+      line += (empty && known ? old[r][c] : rows[r][c]) + "|";
+    }
+    out += line + "\n";
   }
   return out;
 }

@@ -20,4 +20,7 @@ std::vector<Scenario> sampleOf(std::vector<Scenario> scenarios, std::size_t coun
 /// One row a step, one column a victim, in Markdown. What was not run is empty, what can't be is "–".
 std::string matrixTable(const std::vector<ScenarioResult>& results);
 
+/// The table of a run in pieces: what this piece did not run stays as it was.
+std::string mergedTable(const std::string& before, const std::string& now);
+
 }  // namespace rdmove::harness

@@ -111,5 +111,16 @@ TEST(Matrix, the_table_says_what_passed_what_failed_and_what_was_not_run) {
   EXPECT_THAT(table, HasSubstr("| departure.Reserving |  |  | **failed** |  |  |  | – |  |"));
 }
 
+TEST(Matrix, a_run_in_pieces_has_one_table) {
+  auto first = resultOf("agent at departure.Preflight", Verdict::kPassed);
+  first.outcome = "RolledBack";
+  auto second = resultOf("agent at departure.Reserving", Verdict::kPassed);
+  second.outcome = "Completed";
+  const std::string both = mergedTable(matrixTable({first}), matrixTable({second}));
+  EXPECT_EQ(both, matrixTable({first, second}));
+  EXPECT_EQ(mergedTable("", both), both);
+  EXPECT_EQ(mergedTable("something else\n| a |\n", both), both);
+}
+
 }  // namespace
 }  // namespace rdmove::harness
