@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include <future>
+
 #include "migration-tests/harness/within.hpp"
 
 namespace rdmove::harness {
@@ -36,11 +38,13 @@ bool LoadRun::look() {
 }
 
 bool LoadRun::goesOn() {
-  if (!look() || client_.connections != static_cast<std::uint64_t>(load_.connections)) return false;
-  for (const LoadView& view : {client_, server()}) {
-    if (!view.answers || view.lost + view.duplicated + view.reordered + view.corrupted != 0) return false;
-  }
-  return true;
+  auto peer = std::async(std::launch::async, [this] { return server(); });
+  const bool up = look() && client_.connections == static_cast<std::uint64_t>(load_.connections);
+  const LoadView at_peer = peer.get();
+  const auto clean = [](const LoadView& view) {
+    return view.answers && view.lost + view.duplicated + view.reordered + view.corrupted == 0;
+  };
+  return up && clean(client_) && clean(at_peer);
 }
 
 std::string LoadRun::start() {

@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <future>
 #include <nlohmann/json.hpp>
 
 #include "migration-tests/harness/load.hpp"
@@ -79,7 +80,6 @@ ScenarioResult Runner::run(const Scenario& scenario) {
   if (!scenario.expect.vm_ends) (void)load.flows(kFlows);
   View after = lookAll(cast);
   after.load = load.client();
-  after.peer_load = load.server();
   result.broken = judge(scenario, before, after, story);
   result.verdict = result.broken.empty() ? Verdict::kPassed : Verdict::kFailed;
   result.migration = migration.id();
@@ -143,6 +143,7 @@ std::string Runner::tryWhole(const Scenario& scenario, Cast& cast, View& before)
 
   const std::string xml = liveXml(*cast.source, scenario.vm);
   aliases_ = movingAliases(xml);
+  devices_ = devicesOf(xml, aliases_);
   if (aliases_.empty()) return fmt::format("the metadata of {} names no device: rdmove define", scenario.vm);
   uuid_ = text(cast.source->on(cast.source->virsh() + "domuuid '" + scenario.vm + "'"));
   console_ = consoleLog(xml);
@@ -163,15 +164,20 @@ std::string Runner::tryWhole(const Scenario& scenario, Cast& cast, View& before)
 }
 
 View Runner::lookAll(const Cast& cast) {
-  View view;
   const auto at = [&](const Host& host) {
     const auto mark = marks_.find(host.name);
     const bool counted = mark != marks_.end();
     return look({&host, cast.vm_name, uuid_, aliases_, counted ? console_ : "", counted ? mark->second : 0});
   };
+  // Beside one another, since each waits for its commands most of the time.
+  auto destination = std::async(std::launch::async, at, std::cref(*cast.destination));
+  auto guest = std::async(std::launch::async, lookInside, std::cref(*cast.vm), std::cref(devices_));
+  auto peer = std::async(std::launch::async, [&] { return LoadRun(*cast.vm, *cast.peer, {}).server(); });
+  View view;
   view.source = at(*cast.source);
-  view.destination = at(*cast.destination);
-  view.guest = lookInside(*cast.vm, view.source.runs() ? view.source.live : view.destination.live);
+  view.destination = destination.get();
+  view.guest = guest.get();
+  view.peer_load = peer.get();
   return view;
 }
 

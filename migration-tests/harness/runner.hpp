@@ -33,6 +33,7 @@ class Runner {
   // Of the VM of the running scenario.
   std::string uuid_;
   std::set<std::string> aliases_;
+  Devices devices_;
   std::string console_;
   ConsoleMarks marks_;
 };
