@@ -6,6 +6,7 @@
 #include <cstring>
 
 #include "coordinator/hypervisor/device_xml.hpp"
+#include "coordinator/hypervisor/metadata.hpp"
 #include "coordinator/hypervisor/xml_document.hpp"
 
 namespace rdmove {
@@ -30,6 +31,18 @@ Result<pugi::xml_node> deviceNode(const pugi::xml_node& domain, const DeviceAlia
     found = device;
   }
   return found;
+}
+
+/// The namespace of an element's name, as the attributes of it and of those around it bind its prefix.
+std::string_view namespaceOf(pugi::xml_node node) {
+  const std::string_view name = node.name();
+  const std::size_t colon = name.find(':');
+  const std::string binding =
+      colon == std::string_view::npos ? "xmlns" : "xmlns:" + std::string(name.substr(0, colon));
+  for (; node; node = node.parent()) {
+    if (const pugi::xml_attribute bound = node.attribute(binding.c_str())) return bound.value();
+  }
+  return {};
 }
 
 /// libvirt writes sizes in KiB, and says so.
@@ -89,6 +102,22 @@ Result<std::string> replaceDevice(const std::string& domain_xml, const DeviceAli
     devices.append_copy((*device)->document_element());
   }
   return printXml(domain);
+}
+
+Result<IncomingDomain> incomingDomain(const std::string& domain_xml) {
+  const auto document = parseXml(domain_xml, "domain XML", "domain");
+  if (!document) return tl::unexpected(document.error());
+  const pugi::xml_node domain = (*document)->document_element();
+  IncomingDomain incoming{DomainUuid(domain.child("uuid").text().get()), false};
+  constexpr std::size_t kUuidLength = 36;
+  if (incoming.uuid.str().size() != kUuidLength)
+    return failure(ErrorCode::kBadInput, "read domain XML", "it has no UUID");
+  for (const pugi::xml_node& element : domain.child("metadata").children()) {
+    if (localName(element.name()) != "rdma" || namespaceOf(element) != kMetadataUri) continue;
+    for (const pugi::xml_node& vf : element.children())
+      incoming.declares_vfs = incoming.declares_vfs || localName(vf.name()) == "vf";
+  }
+  return incoming;
 }
 
 Result<LockableMemory> lockableMemory(const std::string& domain_xml) {

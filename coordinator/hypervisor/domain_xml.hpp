@@ -47,6 +47,14 @@ Result<std::string> replaceDevice(const std::string& domain_xml, const DeviceAli
 /// True when both elements are the same device for the guest: alias, MAC, model and guest PCI address.
 bool sameForGuest(const std::string& element_a, const std::string& element_b);
 
+/// Of a domain that a mover brings: who it is, and whether its metadata declares devices that rdmove moves. Both are
+/// read without a look at what is declared.
+struct IncomingDomain {
+  DomainUuid uuid;
+  bool declares_vfs = false;
+};
+Result<IncomingDomain> incomingDomain(const std::string& domain_xml);
+
 /// What a domain may lock, which with a VF is all of its memory (VFIO pins it) and some for the device.
 struct LockableMemory {
   std::uint64_t memory_kib = 0;

@@ -2,6 +2,8 @@
 
 #include <spdlog/spdlog.h>
 
+#include <algorithm>
+
 #include "coordinator/migration/plan_json.hpp"
 #include "coordinator/migration/traffic.hpp"
 
@@ -80,6 +82,12 @@ void ArrivalSession::withdraw(bool source_runs, std::function<void(Result<Withdr
     machine_.process(WithdrawRequested());
     return done(WithdrawAnswer{false, machine_.phase()});
   }
+  if (const auto wait = untilShown(); wait.count() > 0) {
+    answers_later_.push_back(services_.timers.after(wait, [this, weak = weak_from_this(), done] {
+      if (const auto self = weak.lock()) withdraw(false, done);
+    }));
+    return;
+  }
   offload<WithdrawAnswer>([this, uuid = plan_.uuid] { return runsHere(services_.hypervisor, uuid); },
                           [this, done](Result<WithdrawAnswer> ran) {
                             if (ran) ran->ran_there = ArrivalMachine::arrivedIn(record_.phase);
@@ -124,6 +132,28 @@ void ArrivalSession::renew() {
   const auto until = now + hold_;
   if (auto renewed = services_.journal.renewLeases(record_.id, until.count()); !renewed) return;
   armHold();
+}
+
+Result<void> ArrivalSession::admit() {
+  const std::string phase = machine_.phase();
+  if (phase == "Awaiting" || phase == "Incoming") {
+    admitted_at_ = services_.clock.now().boot;
+    note("libvirt's hook asked; it may come in");
+    return {};
+  }
+  return failure(ErrorCode::kRefused, "",
+                 plan_.domain + " cannot come in: its migration " + record_.id.str() + " from " +
+                     plan_.source.str() + " is in " + phase,
+                 "See 'rdmove show " + record_.id.str() + "'.");
+}
+
+/// Between the hook's question and the moment when libvirt shows the domain nobody can say whether it comes.
+std::chrono::milliseconds ArrivalSession::untilShown() const {
+  constexpr std::chrono::milliseconds kShownWithin{2000};
+  if (!admitted_at_ || machine_.phase() != "Awaiting") return std::chrono::milliseconds(0);
+  const auto since =
+      std::chrono::duration_cast<std::chrono::milliseconds>(services_.clock.now().boot - *admitted_at_);
+  return std::max(kShownWithin - since, std::chrono::milliseconds(0));
 }
 
 ArrivalReport ArrivalSession::report() {
@@ -217,6 +247,7 @@ void ArrivalSession::onLifecycle(Lifecycle event, LifecycleDetail detail) {
         if (auto kept = services_.journal.makePermanent(record_.id); !kept) {
           spdlog::error("migration={} journal: {}", record_.id.str(), kept.error().sentence());
         }
+        admitted_at_.reset();
         machine_.process(DomainIncoming());
       }
       break;

@@ -47,6 +47,8 @@ class ArrivalSession : public Session, private ArrivalActions {
   void withdraw(bool source_runs, std::function<void(Result<WithdrawAnswer>)> answer);
   /// The source is there: the hold starts again, journaled once in a third of it at most.
   void renew();
+  /// libvirt is about to take the domain in; kRefused while its devices may still be live at the source.
+  Result<void> admit();
   ArrivalReport report();
   /// The VM moves on: this arrival, Degraded, is over in the journal already and does nothing more.
   void supersede();
@@ -92,6 +94,7 @@ class ArrivalSession : public Session, private ArrivalActions {
   void takeStaged(std::function<void(Result<void>)> then);
   void observe();
   void observeAgain();
+  std::chrono::milliseconds untilShown() const;
   void plug(Attempt attempt);
   void restoreGuest(Attempt attempt);
   void restoreGuestAs(const MigrationId& prepared_for, Attempt attempt);
@@ -119,6 +122,8 @@ class ArrivalSession : public Session, private ArrivalActions {
   std::chrono::nanoseconds connected_by_{0};  ///< Verify waits for the applications until then
   TimerId hold_timer_{};
   std::chrono::nanoseconds renewed_at_{0};
+  std::optional<std::chrono::nanoseconds> admitted_at_;  ///< by the hook, and not yet seen
+  std::vector<std::unique_ptr<Timer>> answers_later_;
   std::uint64_t last_attempt_ = 0;
   bool closing_ = false;
   bool superseded_ = false;

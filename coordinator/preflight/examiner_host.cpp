@@ -2,11 +2,13 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <filesystem>
 #include <iterator>
 
 #include "coordinator/fabric/fabric.hpp"
 #include "coordinator/fabric/free_vfs.hpp"
 #include "coordinator/migration/partner.hpp"
+#include "coordinator/preflight/hook_check.hpp"
 #include "coordinator/preflight/look.hpp"
 #include "coordinator/preflight/occupancy.hpp"
 #include "coordinator/preflight/pool_checks.hpp"
@@ -155,6 +157,8 @@ std::vector<Finding> Examiner::examineHost() {
       look.fail("partner-silent", hello.error());
     }
   }
+  const auto beside = std::filesystem::path(config_.hook_socket).parent_path();
+  look.result.findings.push_back(checkHook({HookFiles().program, beside / "hook-called"}, config_.host.str()));
   if (config_.insecure) {
     look.add(Severity::kWarning, "insecure", "The partner API has no TLS.",
              "Set insecure = false and give it certificates.");

@@ -27,6 +27,15 @@ std::string absolutePath(Table& table, std::string_view key, std::string otherwi
   return path;
 }
 
+std::string socketPath(Table& table, std::string_view key, std::string otherwise) {
+  std::string path = absolutePath(table, key, std::move(otherwise));
+  if (path.size() > kLongestSocketPath) {
+    table.fail(key, fmt::format("a path of at most {} bytes", kLongestSocketPath),
+               fmt::format("{} bytes", path.size()));
+  }
+  return path;
+}
+
 std::string hostPort(Table& table, std::string_view key) {
   std::string address = table.requiredText(key, "host:port");
   if (!config::isHostPort(address)) table.fail(key, "host:port", "\"" + address + "\"");
@@ -42,11 +51,8 @@ void readDaemon(Table& root, Config& config) {
   }
   config.host = HostName(host);
   config.state_dir = absolutePath(*daemon, "state_dir", config.state_dir);
-  config.socket = absolutePath(*daemon, "socket", config.socket);
-  if (config.socket.size() > kLongestSocketPath) {
-    daemon->fail("socket", fmt::format("a path of at most {} bytes", kLongestSocketPath),
-                 fmt::format("{} bytes", config.socket.size()));
-  }
+  config.socket = socketPath(*daemon, "socket", config.socket);
+  config.hook_socket = socketPath(*daemon, "hook_socket", config.hook_socket);
   config.socket_group = daemon->text("socket_group", "a group's name", config.socket_group);
   if (daemon->has("log_file")) {
     const std::string file = daemon->text("log_file", "an absolute path, or \"\"", "");

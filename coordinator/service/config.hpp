@@ -56,6 +56,7 @@ struct Config {
   std::string state_dir = "/var/lib/rdmove";
   std::string socket = "/run/rdmove/rdmoved.sock";
   std::string socket_group = "rdmove";
+  std::string hook_socket = "/run/rdmove/hook.sock";  ///< where libvirt's hook asks; it knows no other
   std::string log_file;  ///< empty: standard error
   std::string log_level = "info";
   std::string libvirt_uri = "qemu:///system";

@@ -259,6 +259,16 @@ void Coordinator::renew(const MigrationId& id) {
   if (ArrivalSession* session = arrival(id)) session->renew();
 }
 
+Result<void> Coordinator::admit(const DomainUuid& uuid, const std::string& name) {
+  for (const auto& [id, session] : arrivals_) {
+    if (session->record().uuid == uuid && !session->ended()) return session->admit();
+  }
+  const std::string& host = services_.config.host.str();
+  return failure(ErrorCode::kRefused, "",
+                 fmt::format("{} has RDMA devices and was not prepared for {}", name, host),
+                 fmt::format("Move it with 'rdmove migrate {0} {1}'.", name, host));
+}
+
 std::vector<MigrationRecord> Coordinator::running() const {
   std::vector<MigrationRecord> records;
   for (const auto& [id, session] : departures_) records.push_back(session->record());

@@ -41,6 +41,8 @@ class Coordinator : public HypervisorListener {
   void withdraw(const MigrationId& id, bool source_runs, std::function<void(Result<WithdrawAnswer>)> answer);
   Result<ArrivalReport> report(const MigrationId& id);
   void renew(const MigrationId& id);
+  /// May libvirt take in this domain, whose metadata declares devices that rdmove moves? The hook asks.
+  Result<void> admit(const DomainUuid& uuid, const std::string& name);
 
   /// For the word at a clean stop: what runs on without us.
   std::vector<MigrationRecord> running() const;

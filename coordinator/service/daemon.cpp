@@ -21,6 +21,7 @@
 #include "coordinator/hypervisor/libvirt_hypervisor.hpp"
 #include "coordinator/journal/sqlite_journal.hpp"
 #include "coordinator/service/coordinator.hpp"
+#include "coordinator/service/hook_socket.hpp"
 #include "coordinator/service/local_service.hpp"
 #include "coordinator/service/local_socket.hpp"
 #include "coordinator/service/partner_client.hpp"
@@ -180,6 +181,14 @@ Result<void> runDaemon(const Config& config) {
     std::_Exit(1);
   }
 
+  HookSocket hook_socket(loop, [&coordinator](const DomainUuid& uuid, const std::string& name) {
+    return coordinator.admit(uuid, name);
+  });
+  // Without it rdmove's own migrations go on; VMs that others bring are refused meanwhile, and doctor says
+  // so.
+  if (auto opened = hook_socket.open(config.hook_socket); !opened)
+    spdlog::error("{}", opened.error().sentence());
+
   boost::asio::signal_set signals(loop, SIGTERM, SIGINT);
   std::thread stopper;
   signals.async_wait([&](const boost::system::error_code& error, int signal) {
@@ -188,6 +197,7 @@ Result<void> runDaemon(const Config& config) {
     sd_notify(0, "STOPPING=1");
     sayWhatGoesOn(coordinator);
     socket.close();
+    hook_socket.close();
     relay.to(nullptr);
     // The calls that the servers wait for need the loop, so they are ended beside it.
     stopper = std::thread([&] {

@@ -5,12 +5,13 @@
 #include <grpcpp/server_posix.h>
 #include <spdlog/spdlog.h>
 #include <sys/socket.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #include <cerrno>
 #include <cstring>
 #include <filesystem>
+
+#include "coordinator/service/unix_listener.hpp"
 
 namespace rdmove {
 namespace {
@@ -26,27 +27,8 @@ std::string nameOf(pid_t pid) {
 
 Result<void> LocalSocket::open(const std::string& path, const std::string& group) {
   const std::string what = "listen on " + path;
-  if (path.size() >= sizeof(sockaddr_un::sun_path)) {
-    return failure(ErrorCode::kBadInput, what, "the path is too long for a unix socket",
-                   "Set a shorter [daemon] socket.");
-  }
-  boost::system::error_code error;
-  Unix::socket probe(acceptor_.get_executor());
-  probe.connect(Unix::endpoint(path), error);
-  if (!error) {
-    return failure(ErrorCode::kConflict, what, "another rdmoved answers there",
-                   "Stop it first, or set another [daemon] socket.");
-  }
-  std::error_code ignored;
-  std::filesystem::create_directories(std::filesystem::path(path).parent_path(), ignored);
-  std::filesystem::remove(path, ignored);
-
-  const mode_t before = umask(0117);  // never wider than 0660, not even for a moment
-  acceptor_.open(Unix(), error);
-  if (!error) acceptor_.bind(Unix::endpoint(path), error);
-  umask(before);
-  if (!error) acceptor_.listen(boost::asio::socket_base::max_listen_connections, error);
-  if (error) return failure(ErrorCode::kUnavailable, what, error.message(), "Is its directory writable?");
+  constexpr mode_t kGroupToo = 0660;
+  if (auto listening = listenOn(acceptor_, path, kGroupToo); !listening) return listening;
   path_ = path;
 
   if (const struct group* entry = getgrnam(group.c_str()); entry != nullptr) {

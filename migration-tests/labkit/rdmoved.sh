@@ -68,3 +68,18 @@ lab_daemon() {
     *) die "usage: lab daemon start|stop|kill HOST" ;;
   esac
 }
+
+# Not by itself: most tests of rdmove's own migrations go without, as a host that was not installed from the package.
+lab_hook() {
+  local host=${2:?host} dir program=$BUILD/coordinator/rdmove-hook folder
+  host_number "$host" >/dev/null
+  dir=$(host_dir "$host")/etc/libvirt/hooks
+  case ${1:-} in
+    on)
+      [[ -x $program ]] || die "There is no rdmove-hook at $program: build it, or name the build folder in RDMOVE_BUILD."
+      for folder in qemu.d daemon.d; do mkdir -p "$dir/$folder"; cp "$program" "$dir/$folder/rdmove"; done ;;
+    off) rm -f "$dir"/{qemu,daemon}.d/rdmove ;;
+    *) die "usage: lab hook on|off HOST" ;;
+  esac
+  kill -HUP "$(pid_of "libvirtd-$host")"   # libvirt looks for hooks at its start and at a reload
+}

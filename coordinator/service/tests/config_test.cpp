@@ -20,6 +20,7 @@ host = "hosta"
 state_dir = "/lab/state"
 socket = "/lab/rdmoved.sock"
 socket_group = "rdmove"
+hook_socket = "/lab/hook.sock"
 log_file = "/lab/rdmoved.log"
 log_level = "debug"
 [libvirt]
@@ -66,6 +67,7 @@ TEST(Config, every_key_arrives) {
   EXPECT_EQ(config.host, HostName("hosta"));
   EXPECT_EQ(config.state_dir, "/lab/state");
   EXPECT_EQ(config.socket, "/lab/rdmoved.sock");
+  EXPECT_EQ(config.hook_socket, "/lab/hook.sock");
   EXPECT_EQ(config.log_file, "/lab/rdmoved.log");
   EXPECT_EQ(config.log_level, "debug");
   EXPECT_EQ(config.partner_listen, "10.66.0.1:7470");
@@ -137,6 +139,7 @@ TEST(Config, the_examples_comments_are_the_defaults) {
   EXPECT_EQ(full->state_dir, bare->state_dir);
   EXPECT_EQ(full->socket, bare->socket);
   EXPECT_EQ(full->socket_group, bare->socket_group);
+  EXPECT_EQ(full->hook_socket, bare->hook_socket);
   EXPECT_EQ(full->log_level, bare->log_level);
   EXPECT_EQ(full->libvirt_uri, bare->libvirt_uri);
   EXPECT_EQ(full->tls.client_key, bare->tls.client_key);
@@ -151,7 +154,7 @@ TEST(Config, the_page_names_every_key) {
   std::ifstream file(RDMOVE_CONFIG_PAGE);
   const std::string page{std::istreambuf_iterator<char>(file), {}};
   for (const char* key :
-       {"host",        "state_dir",  "socket",        "socket_group", "log_file",      "log_level",
+       {"host",        "state_dir",  "socket",        "socket_group", "hook_socket", "log_file",      "log_level",
         "uri",         "listen",     "insecure",      "ca",           "server_cert",   "server_key",
         "client_cert", "client_key", "agent_ms",      "prepare_ms",   "unplug_ms",     "attach_budget_ms",
         "restore_ms",  "partner_ms", "lease_hold_ms", "kind",         "bridge",        "slots",

@@ -189,6 +189,7 @@ class Destination {
     EXPECT_TRUE(kept) << kept.error().sentence();
   }
   Coordinator& coordinator() { return *coordinator_; }
+  boost::asio::io_context& loop() { return loop_; }
   std::vector<VfRecord> vfRecords() {
     return onLoop(loop_, [this] { return journal_->vfRecords(); }).value();
   }

@@ -3,4 +3,5 @@ rdmove_test(partner_service_test
   SOURCES ${PROJECT_SOURCE_DIR}/coordinator/preflight/tests/occupancy_test.cpp
           ${PROJECT_SOURCE_DIR}/coordinator/preflight/tests/arrival_room_test.cpp
           ${CMAKE_CURRENT_LIST_DIR}/partner_service_test.cpp ${CMAKE_CURRENT_LIST_DIR}/partner_client_test.cpp
-  LIBS rdmove_service rdmove_journal rdmove_fabric rdmove_domain_xml)
+          ${CMAKE_CURRENT_LIST_DIR}/hook_socket_test.cpp
+  LIBS rdmove_service rdmove_hook rdmove_journal rdmove_fabric rdmove_domain_xml)
