@@ -26,7 +26,7 @@ Predicament ofDeparture(const MigrationRecord& record) {
                           "start it anew afterwards.",
                           vm, there)},
              {OperatorWord::kRunsThere,
-              fmt::format("What is paused here is destroyed, and the migration waits for {}.", there)}}};
+              fmt::format("What is paused here is destroyed, and the migration ends without waiting for {}.", there)}}};
   }
   if (record.phase == "Handover" || record.phase == "Releasing") {
     return {fmt::format("{} runs on {}, which has not said that it is whole.", vm, there),
