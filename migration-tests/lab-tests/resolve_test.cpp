@@ -22,10 +22,10 @@ TEST_F(Resolve, a_vm_whose_arrival_was_forgotten_gets_its_device_and_addresses_b
   stopDaemonAt("hostb", "arrival.Plugging");
   Running migrate(rdmoveWords("hosta", {"migrate", "vm1", "hostb"}));
   ASSERT_TRUE(within(seconds(60), [] { return daemonIsStopped("hostb"); }));
-  lab({"rdmoved", "kill", "hostb"});
+  lab({"daemon", "kill", "hostb"});
   const Outcome forgotten = on("hostb", {"sh", "-c", "rm -f /var/lib/rdmove/journal.db*"});
   ASSERT_EQ(forgotten.status, 0) << forgotten.output;
-  lab({"rdmoved", "start", "hostb"});
+  lab({"daemon", "start", "hostb"});
   ASSERT_TRUE(within(seconds(20), [] { return rdmove("hostb", {"list"}).status == 0; }));
   ASSERT_EQ(state("hostb", "vm1"), "running");
   ASSERT_EQ(rdmaDevice(xml("hostb", "vm1")), "");
