@@ -115,7 +115,7 @@ void ConnectionCore::learn(const conn::Hello& hello) {
   peer_.incarnation = hello.incarnation;
   peer_.recall_port = hello.recall_port;
   peer_.is_known = true;
-  hub_->gate().learn(peer_.service.with_port(peer_.recall_port).text(), hello.backlog);
+  hub_->gate().learn(lane(peer_.recall_port), hello.backlog);
 }
 
 void ConnectionCore::established() {

@@ -19,13 +19,21 @@ constexpr int rejected_by_consumer = 28;
 
 }  // namespace
 
+const std::string& ConnectionCore::lane(std::uint16_t port) {
+  if (lane_.empty() || port != lane_port_) {
+    lane_ = peer_.service.with_port(port).text();
+    lane_port_ = port;
+  }
+  return lane_;
+}
+
 void ConnectionCore::call(conn::Target target) {
   target_ = target;
   const auto port = target == conn::Target::Service ? peer_.service.port() : peer_.recall_port;
   admitted_ = false;
   entering_ = true;
   ticket_.reset();
-  ticket_ = hub_->gate().enter(peer_.service.with_port(port).text(), [this] {
+  ticket_ = hub_->gate().enter(lane(port), [this] {
     admitted_ = true;
     if (!entering_) begin_attempt();
   });
@@ -37,7 +45,7 @@ void ConnectionCore::begin_attempt() {
   const auto self = shared_from_this();
   const auto port = target_ == conn::Target::Service ? peer_.service.port() : peer_.recall_port;
   const auto to = peer_.service.with_port(port);
-  policy_.attempt_begun(hub_->now(), hub_->gate().in_flight(to.text()));
+  policy_.attempt_begun(hub_->now(), hub_->gate().in_flight(lane(port)));
   call_kind_ = peer_.is_known ? CallKind::Recall : CallKind::First;
   auto made = hub_->open().and_then([this] { return hub_->make_endpoint(*this); });
   if (!made) return abandon(Failure::NoWay, made.error().message);
@@ -140,7 +148,7 @@ void ConnectionCore::answered(const conn::CmEvent& event) {
                          (hello->token == own_token_ && hello->incarnation == peer_.incarnation));
   if (!is_right) return end(GoneReason::WrongPeer, "somebody else answered at " + peer_.service.text());
   learn(*hello);
-  if (call_kind_ == CallKind::First) hub_->gate().learn(peer_.service.text(), hello->backlog);
+  if (call_kind_ == CallKind::First) hub_->gate().learn(lane(peer_.service.port()), hello->backlog);
   if (!said_.empty()) heard_ = hello->application;
   established();
 }

@@ -118,6 +118,8 @@ class ConnectionCore : public std::enable_shared_from_this<ConnectionCore>, publ
   void refused(const conn::Refusal& refusal);
   void established();
   bool open_queue();
+  /// Where the peer is called, as the gate has it.
+  const std::string& lane(std::uint16_t port);
   void say_greeting(std::span<const std::byte> heard);
   void learn(const conn::Hello& hello);
   [[nodiscard]] conn::Hello hello() const;
@@ -148,6 +150,8 @@ class ConnectionCore : public std::enable_shared_from_this<ConnectionCore>, publ
   std::shared_ptr<conn::Device> device_;
   conn::DeviceNumber last_device_ = conn::DeviceNumber::none;
   conn::Target target_ = conn::Target::Service;
+  std::string lane_;  ///< to lane_port_; text is a good part of what a call costs here
+  std::uint16_t lane_port_ = 0;
   conn::CallKind call_kind_ = conn::CallKind::First;  ///< of the call under way
   std::unique_ptr<conn::BacklogGate::Ticket> ticket_;
   bool entering_ = false;

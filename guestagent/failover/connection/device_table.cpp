@@ -23,6 +23,7 @@ struct DeviceTable::Record {
   std::shared_ptr<Device> device;  // none after release_all(), or if nobody needed one
   std::set<EndpointNumber> residents;
   std::map<std::string, std::unique_ptr<Canary>> canaries;  // by local address
+  SocketAddress last_watched;  // by one of them
   Poller::Watch completions = Poller::Watch::none;
   Poller::Watch async_events = Poller::Watch::none;
   bool has_left = false;
@@ -51,13 +52,14 @@ Result<std::shared_ptr<Device>> DeviceTable::device_for(const Endpoint& endpoint
 }
 
 void DeviceTable::set_canary(Record& record, DeviceNumber number, const SocketAddress& address) {
-  if (record.canaries.contains(address.text())) return;
+  if (record.last_watched == address || record.canaries.contains(address.text())) return;
   auto canary = std::make_unique<Canary>(*this, number);
   auto made = hub_.make_endpoint(*canary);
   if (!made) return;
   if (!(*made)->bind(address) || (*made)->device() != number) return hub_.retire(std::move(*made));
   canary->endpoint = std::move(*made);
   record.canaries.emplace(address.text(), std::move(canary));
+  record.last_watched = address;
 }
 
 void DeviceTable::came(DeviceNumber device, EndpointNumber endpoint) {

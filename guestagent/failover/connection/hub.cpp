@@ -117,6 +117,11 @@ void Hub::for_each(const std::function<void(ConnectionCore&)>& visit) {
   for (const auto& connection : all) visit(*connection);
 }
 
+bool Hub::has_any(const std::function<bool(const ConnectionCore&)>& holds) const {
+  return std::any_of(connections_.begin(), connections_.end(),
+                     [&](const auto& entry) { return holds(*entry.second); });
+}
+
 TrafficReport Hub::report() const {
   TrafficReport report;
   for (const auto& [id, connection] : connections_) {

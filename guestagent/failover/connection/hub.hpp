@@ -89,6 +89,8 @@ class Hub : public EndpointOwner {
     if (on_change_) on_change_();
   }
   void for_each(const std::function<void(ConnectionCore&)>& visit);
+  /// One for which it holds; `holds` calls nobody.
+  [[nodiscard]] bool has_any(const std::function<bool(const ConnectionCore&)>& holds) const;
   void listen_for_first_calls(EndpointNumber listener, FirstCallTaker& taker);
   void stop_first_calls(EndpointNumber listener) { takers_.erase(listener); }
 

@@ -38,14 +38,12 @@ void QuiesceRound::start() {
 
 void QuiesceRound::look() {
   if (starting_) return;
-  bool busy = false;
-  bool leaving = false;
-  hub_.for_each([&](ConnectionCore& connection) {
-    busy = busy || connection.is_busy();
-    leaving = leaving || connection.is_leaving();
-  });
-  if (phase_ == Phase::Finishing && !busy) return say_goodbye();
-  if (phase_ == Phase::Goodbye && !leaving) return release();
+  // Called for each connection that gets further: mostly one of the first is not there yet.
+  if (phase_ == Phase::Finishing) {
+    if (!hub_.has_any([](const ConnectionCore& connection) { return connection.is_busy(); })) say_goodbye();
+  } else if (phase_ == Phase::Goodbye) {
+    if (!hub_.has_any([](const ConnectionCore& connection) { return connection.is_leaving(); })) release();
+  }
 }
 
 void QuiesceRound::say_goodbye() {

@@ -51,6 +51,11 @@ SocketAddress SocketAddress::with_port(std::uint16_t port) const {
   return out;
 }
 
+bool SocketAddress::operator==(const SocketAddress& other) const {
+  // What looks different may be padding.
+  return std::memcmp(&storage_, &other.storage_, sizeof storage_) == 0 || text() == other.text();
+}
+
 std::string SocketAddress::text() const {
   std::array<char, INET6_ADDRSTRLEN> buffer{};
   if (family() == AF_INET) {

@@ -42,7 +42,7 @@ class SocketAddress {
   [[nodiscard]] std::uint16_t port() const;
   [[nodiscard]] SocketAddress with_port(std::uint16_t port) const;
   [[nodiscard]] std::string text() const;  ///< 10.0.0.1:7471, [fd00::1]:7471
-  bool operator==(const SocketAddress& other) const { return text() == other.text(); }
+  bool operator==(const SocketAddress& other) const;
 
  private:
   sockaddr_storage storage_{};
