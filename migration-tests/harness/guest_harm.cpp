@@ -19,22 +19,26 @@ class Garbage : public Harm {
  public:
   explicit Garbage(const Cast& cast) : cast_(cast) {}
   std::string begin() override {
-    return said(
-        cast_.vm->in(fmt::format(
-            "{}; while pidof rdmove-agent >/dev/null; do usleep 20000 || sleep 0.02; done; "
-            "setsid sh -c '{{ echo \"{{\\\"jsonrpc\\\":\\\"2.0\\\",\\\"id\\\":1,\\\"result\\\":\"; head -c "
-            "100000 /dev/urandom; echo; "
-            "echo \"{{\\\"jsonrpc\\\":\\\"2.0\\\",\\\"method\\\":\\\"hello\\\",\\\"params\\\":[[[[\"; }} "
-            ">/dev/virtio-ports/org.rdmove.agent.0' >/dev/null 2>&1 </dev/null & echo $! "
-            ">/run/failover-garbage.pid",
-            cast_.vm->stop_agent)),
-        "write garbage into the agent's port");
+    return said(cast_.vm->in(R"(rm -f /run/failover-garbage.*; kill -9 $(pidof rdmove-agent)
+setsid sh -c '
+port=/dev/virtio-ports/org.rdmove.agent.0 tries=0
+# Until the one that was killed has let go of it.
+until ( : >$port ) 2>/dev/null || [ $tries -gt 100 ]; do tries=$((tries+1)); usleep 20000 || sleep 0.02; done
+exec >$port
+: >/run/failover-garbage.open
+echo "{\"jsonrpc\":\"2.0\",\"id\":1,\"result\":"
+head -c 100000 /dev/urandom
+echo
+echo "{\"jsonrpc\":\"2.0\",\"method\":\"hello\",\"params\":[[[["
+' >/dev/null 2>&1 </dev/null &
+echo $! >/run/failover-garbage.pid)"),
+                "write garbage into the agent's port");
   }
   std::string end() override {
     // The port has one opener at a time: what still writes must go.
-    return said(
-        cast_.vm->in("kill -9 -- -$(cat /run/failover-garbage.pid) 2>/dev/null; " + cast_.vm->start_agent),
-        "start the agent again");
+    return said(cast_.vm->in("kill -9 -- -$(cat /run/failover-garbage.pid) 2>/dev/null; " +
+                             cast_.vm->start_agent + "\n[ -e /run/failover-garbage.open ]"),
+                "start the agent again, after garbage was written");
   }
 
  private:
