@@ -98,11 +98,17 @@ sc::result RestoringGuest::done() {
 sc::result RestoringGuest::gone() {
   return transit<Abandoning>();
 }
+sc::result RestoringGuest::lost() {
+  return transit<Plugging>();
+}
 sc::result Verifying::done() {
   return transit<Freeing>();
 }
 sc::result Verifying::gone() {
   return transit<Abandoning>();
+}
+sc::result Verifying::lost() {
+  return transit<Plugging>();
 }
 sc::result Freeing::done() {
   return transit<Completed>();
@@ -167,6 +173,9 @@ void ArrivalMachine::process(const DomainResumed& event) {
   machine_->process_event(event);
 }
 void ArrivalMachine::process(const DomainGone& event) {
+  machine_->process_event(event);
+}
+void ArrivalMachine::process(const DeviceLost& event) {
   machine_->process_event(event);
 }
 void ArrivalMachine::process(const WithdrawRequested& event) {

@@ -35,6 +35,8 @@ struct DomainIncoming : boost::statechart::event<DomainIncoming> {};
 struct DomainResumed : boost::statechart::event<DomainResumed> {};
 /// libvirt's STOPPED: an incoming that failed, or a VM that ended here.
 struct DomainGone : boost::statechart::event<DomainGone> {};
+/// A device that was attached here has left the domain again: somebody else took it out.
+struct DeviceLost : boost::statechart::event<DeviceLost> {};
 /// The source rolls back.
 struct WithdrawRequested : boost::statechart::event<WithdrawRequested> {};
 /// The lease's hold passed without a renewal and before the domain was seen.
@@ -59,6 +61,7 @@ class ArrivalMachine {
   void process(const DomainIncoming& event);
   void process(const DomainResumed& event);
   void process(const DomainGone& event);
+  void process(const DeviceLost& event);
   void process(const WithdrawRequested& event);
   void process(const LeaseExpired& event);
 

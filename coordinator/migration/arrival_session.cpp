@@ -1,6 +1,7 @@
 #include "coordinator/migration/arrival_session.hpp"
 
 #include <spdlog/spdlog.h>
+#include <algorithm>
 
 #include <algorithm>
 
@@ -263,6 +264,17 @@ void ArrivalSession::onLifecycle(Lifecycle event, LifecycleDetail detail) {
     default:
       break;
   }
+}
+
+/// After the attach nobody but us has a reason to take it out; who does is undone. A later one is the
+/// operator's own affair.
+void ArrivalSession::onDeviceRemoved(const DeviceAlias& alias) {
+  const bool ours = std::any_of(leases_.begin(), leases_.end(),
+                                [&](const LeasedVf& lease) { return lease.alias == alias; });
+  const std::string phase = machine_.phase();
+  if (superseded_ || !ours || (phase != "RestoringGuest" && phase != "Verifying")) return;
+  note(alias.str() + " has left the VM again: it is attached once more");
+  machine_.process(DeviceLost());
 }
 
 void ArrivalSession::onReconnected() {

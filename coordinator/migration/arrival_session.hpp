@@ -57,6 +57,7 @@ class ArrivalSession : public Session, private ArrivalActions {
   const std::vector<LeasedVf>& leases() const { return leases_; }
   bool ended() const override { return machine_.ended(); }
   void onLifecycle(Lifecycle event, LifecycleDetail detail) override;
+  void onDeviceRemoved(const DeviceAlias& alias) override;
   void onReconnected() override;
 
  private:
@@ -97,6 +98,7 @@ class ArrivalSession : public Session, private ArrivalActions {
   std::chrono::milliseconds untilShown() const;
   void plug(Attempt attempt);
   void restoreGuest(Attempt attempt);
+  void restoreFailed(Attempt attempt, const Error& why);
   void restoreGuestAs(const MigrationId& prepared_for, Attempt attempt);
   void verify(Attempt attempt);
   void lookAtFabric(Attempt attempt);

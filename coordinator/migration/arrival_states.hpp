@@ -6,8 +6,8 @@
 //   Awaiting          waits for the domain                               -> Incoming | Plugging | Unstaging
 //   Incoming          QEMU takes the stream                              -> Plugging | Awaiting | Unstaging
 //   Plugging          the domain runs here: attach (retried)             -> RestoringGuest
-//   RestoringGuest    addresses, GIDs, applications (retried)            -> Verifying
-//   Verifying         both definitions are right (retried)               -> Freeing
+//   RestoringGuest    addresses, GIDs, applications (retried)            -> Verifying | Plugging
+//   Verifying         both definitions are right (retried)               -> Freeing | Plugging
 //   Freeing           the lease ends: the device belongs to the domain   -> Completed
 //   Unstaging         the source rolled back, or nobody came             -> Withdrawn
 //   Abandoning        the domain ended here before it was whole          -> Withdrawn
@@ -90,9 +90,9 @@ class Phase : public sc::state<Self, Machine> {
 template <class Self, Step kStep>
 class Working : public Phase<Self> {
  public:
-  using reactions =
-      mpl::list<sc::custom_reaction<ArrivalStepSucceeded>, sc::custom_reaction<ArrivalStepFailed>,
-                sc::custom_reaction<DeadlinePassed>, sc::custom_reaction<DomainGone>>;
+  using reactions = mpl::list<sc::custom_reaction<ArrivalStepSucceeded>,
+                              sc::custom_reaction<ArrivalStepFailed>, sc::custom_reaction<DeadlinePassed>,
+                              sc::custom_reaction<DomainGone>, sc::custom_reaction<DeviceLost>>;
   explicit Working(typename Phase<Self>::my_context ctx) : Phase<Self>(ctx) { again(); }
 
   sc::result react(const ArrivalStepSucceeded& event) {
@@ -111,6 +111,7 @@ class Working : public Phase<Self> {
     return this->discard_event();
   }
   sc::result react(const DomainGone&) { return self().gone(); }
+  sc::result react(const DeviceLost&) { return self().lost(); }
 
   sc::result failed(const Error& error) {
     this->failed_ = true;
@@ -121,6 +122,7 @@ class Working : public Phase<Self> {
     return this->discard_event();
   }
   sc::result gone() { return this->discard_event(); }
+  sc::result lost() { return this->discard_event(); }
 
  protected:
   Self& self() { return static_cast<Self&>(*this); }
@@ -192,6 +194,7 @@ struct RestoringGuest : Working<RestoringGuest, Step::kRestoreGuest> {
   using Working::Working;
   sc::result done();
   sc::result gone();
+  sc::result lost();
 };
 
 struct Verifying : Working<Verifying, Step::kVerify> {
@@ -199,6 +202,7 @@ struct Verifying : Working<Verifying, Step::kVerify> {
   using Working::Working;
   sc::result done();
   sc::result gone();
+  sc::result lost();
 };
 
 struct Freeing : Working<Freeing, Step::kUnstage> {

@@ -181,7 +181,7 @@ void ArrivalSession::restoreGuestAs(const MigrationId& prepared_for, Attempt att
                   [this, weak = weak_from_this(), attempt, all_soft](Result<RestoreOutcome> result) {
                     const auto self = weak.lock();
                     if (!self) return;
-                    if (!result) return answer(Step::kRestoreGuest, attempt, tl::unexpected(result.error()));
+                    if (!result) return restoreFailed(attempt, result.error());
                     guestDid("Taking up", result->took);
                     for (const RestoredDevice& device : result->devices) {
                       note(fmt::format("the guest has {} back as {} on {}: {}", device.alias.str(),
@@ -196,6 +196,21 @@ void ArrivalSession::restoreGuestAs(const MigrationId& prepared_for, Attempt att
                       answer(Step::kRestoreGuest, attempt, {});
                     });
                   });
+}
+
+/// The guest cannot bring back what libvirt has not: a removal whose event was missed is seen here.
+void ArrivalSession::restoreFailed(Attempt attempt, const Error& why) {
+  offload<bool>(
+      [this, uuid = plan_.uuid, leases = leases_]() -> Result<bool> {
+        const auto xml = services_.hypervisor.xml(uuid, XmlKind::kLive);
+        if (!xml) return tl::unexpected(xml.error());
+        return std::all_of(leases.begin(), leases.end(),
+                           [&](const LeasedVf& lease) { return findDevice(*xml, lease.alias).has_value(); });
+      },
+      [this, attempt, why](Result<bool> whole) {
+        if (!whole || *whole) return answer(Step::kRestoreGuest, attempt, tl::unexpected(why));
+        for (const LeasedVf& lease : leases_) onDeviceRemoved(lease.alias);
+      });
 }
 
 /// What the model promises about the port, and what it is. The VM runs and its device is whole, so it is only

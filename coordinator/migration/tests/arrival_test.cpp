@@ -63,21 +63,22 @@ struct Row {
   const char* next;
 };
 
-const std::vector<std::string> kEvents = {"ok",      "fail", "released", "incoming",
-                                          "resumed", "gone", "withdraw", "expired"};
+const std::vector<std::string> kEvents = {"ok",   "fail", "released", "incoming", "resumed",
+                                          "gone", "lost", "withdraw", "expired"};
 
 // What moves; every other pair of state and event stays where it is.
 const Row kMoves[] = {
-    {"Staging", "ok", "Reserved"},         {"Staging", "fail", "Refused"},
-    {"Reserved", "released", "Awaiting"},  {"Reserved", "withdraw", "Unstaging"},
-    {"Reserved", "expired", "Unstaging"},  {"Awaiting", "incoming", "Incoming"},
-    {"Awaiting", "resumed", "Plugging"},   {"Awaiting", "withdraw", "Unstaging"},
-    {"Awaiting", "expired", "Unstaging"},  {"Incoming", "resumed", "Plugging"},
-    {"Incoming", "gone", "Awaiting"},      {"Incoming", "withdraw", "Unstaging"},
-    {"Plugging", "ok", "RestoringGuest"},  {"Plugging", "gone", "Abandoning"},
-    {"RestoringGuest", "ok", "Verifying"}, {"RestoringGuest", "gone", "Abandoning"},
-    {"Verifying", "ok", "Freeing"},        {"Verifying", "gone", "Abandoning"},
-    {"Freeing", "ok", "Completed"},        {"Unstaging", "ok", "Withdrawn"},
+    {"Staging", "ok", "Reserved"},          {"Staging", "fail", "Refused"},
+    {"Reserved", "released", "Awaiting"},   {"Reserved", "withdraw", "Unstaging"},
+    {"Reserved", "expired", "Unstaging"},   {"Awaiting", "incoming", "Incoming"},
+    {"Awaiting", "resumed", "Plugging"},    {"Awaiting", "withdraw", "Unstaging"},
+    {"Awaiting", "expired", "Unstaging"},   {"Incoming", "resumed", "Plugging"},
+    {"Incoming", "gone", "Awaiting"},       {"Incoming", "withdraw", "Unstaging"},
+    {"Plugging", "ok", "RestoringGuest"},   {"Plugging", "gone", "Abandoning"},
+    {"RestoringGuest", "ok", "Verifying"},  {"RestoringGuest", "gone", "Abandoning"},
+    {"Verifying", "ok", "Freeing"},         {"Verifying", "gone", "Abandoning"},
+    {"RestoringGuest", "lost", "Plugging"}, {"Verifying", "lost", "Plugging"},
+    {"Freeing", "ok", "Completed"},         {"Unstaging", "ok", "Withdrawn"},
     {"Abandoning", "ok", "Withdrawn"},
 };
 
@@ -89,6 +90,7 @@ void send(Arrival& arrival, const std::string& phase, const std::string& event) 
   if (event == "incoming") arrival.machine.process(DomainIncoming());
   if (event == "resumed") arrival.machine.process(DomainResumed());
   if (event == "gone") arrival.machine.process(DomainGone());
+  if (event == "lost") arrival.machine.process(DeviceLost());
   if (event == "withdraw") arrival.machine.process(WithdrawRequested());
   if (event == "expired") arrival.machine.process(LeaseExpired());
 }
