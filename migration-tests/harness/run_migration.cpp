@@ -278,7 +278,8 @@ std::vector<TimelineSpan> MigrationRun::faultSpans() const {
     if (going->begin_us == 0) continue;
     TimelineSpan& span = spans.emplace_back();
     span.source = "faults";
-    span.phase = describe(*going->fault);
+    span.phase = label(*going->fault);
+    span.detail = describe(*going->fault);
     span.begin_us = going->begin_us;
     if (going->end_us != 0) span.end_us = going->end_us;
   }

@@ -43,4 +43,14 @@ std::string describe(const Fault& fault) {
   return fmt::format("{} at {}", what(fault), fault.at.phase);
 }
 
+std::string label(const Fault& fault) {
+  std::string text(words::wordFor(words::kKinds, fault.kind));
+  if (!fault.how.empty()) return text + " " + fault.how;
+  if (fault.kind != FaultKind::kKill && fault.kind != FaultKind::kStop && fault.kind != FaultKind::kRestart)
+    return text;
+  text += fmt::format(" {}", words::wordFor(words::kProcesses, fault.process));
+  const bool of_guest = fault.process == Process::kAgent || fault.process == Process::kCommand;
+  return of_guest ? text : fmt::format("{} ({})", text, toString(fault.side));
+}
+
 }  // namespace rdmove::harness

@@ -88,6 +88,8 @@ struct Scenario {
 
 /// "kill source daemon at departure.Unplugging", for people.
 std::string describe(const Fault& fault);
+/// "kill libvirtd (source)", for a timeline's row, which is short.
+std::string label(const Fault& fault);
 std::string_view toString(Side side);
 
 /// Errors name file, line and key. Unknown keys are errors.

@@ -194,6 +194,22 @@ TEST(ScenarioFile, the_page_names_every_word) {
     named(key);
 }
 
+TEST(Fault, is_told_in_words_and_in_few) {
+  Fault fault;
+  fault.process = Process::kLibvirtd;
+  fault.at.phase = "departure.Preparing";
+  EXPECT_EQ(describe(fault), "kill the source's libvirtd at departure.Preparing");
+  EXPECT_EQ(label(fault), "kill libvirtd (source)");
+  fault.process = Process::kAgent;
+  fault.at.phase = "";
+  EXPECT_EQ(describe(fault), "kill the agent beforehand");
+  EXPECT_EQ(label(fault), "kill agent");
+  fault.kind = FaultKind::kNetwork;
+  fault.how = "to-source";
+  EXPECT_EQ(describe(fault), "network to-source lost beforehand");
+  EXPECT_EQ(label(fault), "network to-source");
+}
+
 TEST(Phases, are_those_of_the_machines) {
   const std::regex phase("kPhase = \"(\\w+)\"");
   const std::set<std::string> ends = {"Completed", "Refused", "RolledBack", "Withdrawn"};
