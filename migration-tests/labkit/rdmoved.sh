@@ -27,6 +27,7 @@ uri = "qemu:///system"
 listen = "$(host_address "$host"):7470"
 
 $(pool_toml)
+${RDMOVE_LAB_TOML:-}
 TOML
   for other in $(lab_hosts); do
     [[ $other == "$host" ]] && continue
