@@ -16,6 +16,7 @@
 #include "coordinator/cli/commands/doctor.hpp"
 #include "coordinator/cli/commands/list.hpp"
 #include "coordinator/cli/commands/migrate.hpp"
+#include "coordinator/cli/commands/prepare.hpp"
 #include "coordinator/cli/commands/resolve.hpp"
 #include "coordinator/cli/commands/show.hpp"
 #include "coordinator/cli/commands/timeline.hpp"
@@ -43,6 +44,7 @@ struct Typed {
   std::string vm, dest, id, svg_file, method, word;
   std::uint32_t newest = 0;
   MigrateCommandOptions migrate;
+  PrepareOptions prepare;
   DefineOptions define;
   std::function<std::unique_ptr<Command>()> make;
   std::function<std::string()> answer;
@@ -139,6 +141,31 @@ void addMigrate(CLI::App& root, Typed& typed) {
        &v1::MigrateOptions::set_force);
   addNumber(app, "--prepare-deadline", "MS", "Time for applications in the guest to let go, in milliseconds",
             kPrepareDeadline, [&options](std::uint32_t ms) { options.set_prepare_deadline_ms(ms); });
+}
+
+void addPrepare(CLI::App& root, Typed& typed) {
+  CLI::App& app = addCommand(root, typed, "prepare",
+                             "Make a VM ready for a migration that another program does", [&typed] {
+                               typed.prepare.form = typed.json ? OutputForm::kJson : OutputForm::kText;
+                               typed.prepare.request.set_domain(typed.vm);
+                               typed.prepare.request.set_destination(typed.dest);
+                               return std::make_unique<PrepareCommand>(typed.prepare);
+                             });
+  v1::PrepareRequest& request = typed.prepare.request;
+  addPositional(app, "VM", "The VM: its name or UUID in libvirt", typed.vm)->required();
+  addPositional(app, "DEST", "The destination: a partner in rdmoved's configuration", typed.dest)->required();
+  addRead(
+      app, "--hold", "TIME", "Take it back when no migration has followed by then: 90s, 10m (default), 2h",
+      [](const std::string& text) { return readDuration(text, kHold); },
+      [&request](std::chrono::seconds hold) {
+        request.set_hold_ms(static_cast<std::uint32_t>(hold.count()) * 1000);
+      });
+  app.add_flag("--verbose", typed.prepare.verbose, "Show the phases");
+  app.add_flag_callback(
+      "--force", [&request] { request.set_force(true); },
+      "Go on over processes in the guest that hold the device; they lose it");
+  addNumber(app, "--prepare-deadline", "MS", "Time for applications in the guest to let go, in milliseconds",
+            kPrepareDeadline, [&request](std::uint32_t ms) { request.set_prepare_deadline_ms(ms); });
 }
 
 void addMigrationCommands(CLI::App& root, Typed& typed) {
@@ -298,6 +325,7 @@ std::unique_ptr<CLI::App> makeApp(Typed& typed) {
   app->get_option("--socket")->envname("RDMOVE_SOCKET");
   app->require_subcommand(0, 1);
   addMigrate(*app, typed);
+  addPrepare(*app, typed);
   addMigrationCommands(*app, typed);
   addHostCommands(*app, typed);
   addDefine(*app, typed);

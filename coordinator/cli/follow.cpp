@@ -15,7 +15,8 @@ std::string howToGoOn(const std::string& id) {
 }
 
 ExitCode close(Session& session, const v1::MigrationUpdate& last, Closing closing) {
-  const ExitCode code = exitCodeForOutcome(last.migration().outcome());
+  const bool prepared = last.migration().phase() == "Prepared" && last.migration().outcome() == "Running";
+  const ExitCode code = prepared ? ExitCode::kDone : exitCodeForOutcome(last.migration().outcome());
   if (closing == Closing::kInStream) return code;
   const std::string sentence = closingSentence(last);
   if (code != ExitCode::kDone) return session.terminal.fail({code, sentence});

@@ -29,6 +29,16 @@ std::string detailsOf(std::string_view command) {
            "  rdmove migrate vm1 hostb --dry-run\n"
            "  rdmove migrate vm1 hostb --verbose --bandwidth 500\n";
   }
+  if (command == "prepare") {
+    return "Does all of a migration up to the migration itself: VFs are reserved at DEST, applications in the guest\n"
+           "let go, the device is unplugged. Then it returns, and another program may migrate the VM, as virsh\n"
+           "does. DEST gives the VM its device by itself when it arrives. When no migration follows within --hold,\n"
+           "or one fails, the VM gets its device back here. 'rdmove cancel ID' does so at once.\n"
+           "\n"
+           "Example:\n"
+           "  rdmove prepare vm1 hostb --hold 5m &&\n"
+           "  virsh migrate --live --p2p --persistent --undefinesource vm1 qemu+tls://hostb/system\n";
+  }
   if (command == "watch") {
     return "With an ID, ends when the migration ends and exits as 'rdmove migrate' does. Without one, shows\n"
            "every migration of this host until Ctrl-C, then exits 0.\n";

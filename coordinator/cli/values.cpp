@@ -44,6 +44,21 @@ Reading<std::uint32_t> readNumber(std::string_view text, Range range) {
   return static_cast<std::uint32_t>(value);
 }
 
+Reading<std::chrono::seconds> readDuration(std::string_view text, Range range) {
+  std::uint32_t scale = 1;
+  std::string_view number = text;
+  if (!text.empty() && !isDigit(text.back())) {
+    const char unit = text.back();
+    scale = unit == 's' ? 1 : unit == 'm' ? 60 : unit == 'h' ? 3600 : 0;
+    number.remove_suffix(1);
+  }
+  if (scale == 0 || number.empty()) return wrong("'{}' is not a time; write it like 90s, 10m or 2h", text);
+  const auto count = readNumber(number, {0, range.most / scale, ""});
+  if (!count || *count * scale < range.least)
+    return wrong("'{}' is not a time of {} to {} {}", text, range.least, range.most, range.unit);
+  return std::chrono::seconds(*count * scale);
+}
+
 Reading<std::string> readName(std::string_view text) {
   if (text.empty()) return wrong("the name is empty");
   if (text.size() > 255) return wrong("the name is longer than 255 bytes");

@@ -2,6 +2,7 @@
 // The sentence is the right half of one that starts with the option's name: "--timeout: 'x' is not ...".
 #pragma once
 
+#include <chrono>
 #include <cstdint>
 #include <string>
 #include <string_view>
@@ -26,10 +27,14 @@ constexpr Range kParallelConnections{1, 255, "connections"};  // QEMU's multifd-
 constexpr std::uint32_t kParallelAlone = 2;                   // --parallel without a number, as QEMU has it
 constexpr Range kPrepareDeadline{1, 600'000, "milliseconds"};
 constexpr Range kInterval{1, 86'400, "seconds"};
+constexpr Range kHold{1, 86'400, "seconds"};  // a day, as the API has it
 constexpr Range kNewest{1, 1'000, "migrations"};
 
 /// Decimal digits only, within the range.
 Reading<std::uint32_t> readNumber(std::string_view text, Range range);
+
+/// "90s", "10m", "2h", or seconds alone; within the range, which is in seconds.
+Reading<std::chrono::seconds> readDuration(std::string_view text, Range range);
 
 /// A VM, host, pool or migration: 1 to 255 bytes, no control characters, not starting with '-'.
 Reading<std::string> readName(std::string_view text);

@@ -52,10 +52,11 @@ void ArrivalSession::verify(Attempt attempt) {
                            "Compare virsh dumpxml with rdmove show.");
           }
         }
-        if (!plan.persistent) return {};
         const auto status = services_.hypervisor.find(plan.uuid.str());
         if (!status) return tl::unexpected(status.error());
         if (!status->persistent) {
+          // Another mover decides itself whether it is defined here.
+          if (!plan.persistent || plan.mover == Mover::kAnother) return {};
           return failure(ErrorCode::kUnavailable, "verify the definition of " + plan.domain,
                          "libvirt has not made it persistent here yet");
         }
@@ -65,7 +66,9 @@ void ArrivalSession::verify(Attempt attempt) {
         bool wrong = false;
         for (const LeasedVf& lease : leases) {
           const auto device = findDevice(wanted, lease.alias);
-          if (device && sameForGuest(device->element, lease.device_xml)) continue;
+          // What another mover has made is a copy of the source's: its VF is that host's.
+          const bool copied = plan.mover == Mover::kAnother;
+          if (device && !copied && sameForGuest(device->element, lease.device_xml)) continue;
           wrong = true;
           auto replaced = replaceDevice(wanted, lease.alias, lease.device_xml);
           if (!replaced) return tl::unexpected(replaced.error());

@@ -14,6 +14,10 @@ bool indebted(const Machine& machine) {
   return machine.times().debt == Debt::kInherited;
 }
 
+bool ofAnotherMover(const Machine& machine) {
+  return machine.times().mover == Mover::kAnother;
+}
+
 }  // namespace
 
 void Machine::unconsumed_event(const sc::event_base&) {
@@ -34,6 +38,8 @@ sc::result Boot::react(const Recover& event) {
   if (phase == UnplugStuck::kPhase) return transit<UnplugStuck>();
   if (phase == TakingIdentity::kPhase) return transit<TakingIdentity>();
   if (phase == AnnouncingRelease::kPhase) return transit<AnnouncingRelease>();
+  if (phase == Prepared::kPhase) return transit<Prepared>();
+  if (phase == Recalling::kPhase) return transit<Recalling>();
   if (phase == Transferring::kPhase) return transit<Transferring>();
   if (phase == Handover::kPhase) return transit<Handover>();
   if (phase == Releasing::kPhase) return transit<Releasing>();
@@ -124,11 +130,34 @@ sc::result TakingIdentity::failed(const Error& error) {
 }
 
 sc::result AnnouncingRelease::done() {
-  return cancelHeld() ? transit<Replugging>() : transit<Transferring>();
+  if (cancelHeld()) return transit<Replugging>();
+  return ofAnotherMover(outermost_context()) ? transit<Prepared>() : transit<Transferring>();
 }
 sc::result AnnouncingRelease::failed(const Error& error) {
   world().blame(error);
   return transit<Replugging>();
+}
+
+sc::result Prepared::done() {
+  return transit<Transferring>();
+}
+sc::result Prepared::failed(const Error& error) {
+  world().blame(error);
+  return transit<Recalling>();
+}
+sc::result Prepared::cancelled() {
+  takeCancel();
+  return transit<Recalling>();
+}
+sc::result Prepared::arrived() {
+  return transit<Handover>();
+}
+
+sc::result Recalling::done() {
+  return transit<Replugging>();
+}
+sc::result Recalling::arrived() {
+  return transit<Handover>();
 }
 
 Transferring::Transferring(my_context ctx) : Work(ctx) {
@@ -157,7 +186,8 @@ sc::result Transferring::cancelled() {
 }
 
 sc::result Settling::done() {
-  return transit<Replugging>();
+  // Who started that migration may start another one at any moment.
+  return ofAnotherMover(outermost_context()) ? transit<Recalling>() : transit<Replugging>();
 }
 sc::result Settling::failed(const Error& error) {
   // A partner that does not say leaves the domain paused here: that is told at once.
@@ -220,6 +250,10 @@ const char* toString(DepartureStep step) {
       return "take-identity";
     case DepartureStep::kAnnounceRelease:
       return "announce-release";
+    case DepartureStep::kAwaitMover:
+      return "await-mover";
+    case DepartureStep::kRecall:
+      return "recall";
     case DepartureStep::kTransfer:
       return "transfer";
     case DepartureStep::kAbortTransfer:
@@ -276,10 +310,11 @@ bool DepartureMachine::cancel() {
 std::vector<std::string> DepartureMachine::phases() {
   using namespace departure;
   return {Preflight::kPhase,   Reserving::kPhase,      Preparing::kPhase,         Unplugging::kPhase,
-          UnplugStuck::kPhase, TakingIdentity::kPhase, AnnouncingRelease::kPhase, Transferring::kPhase,
-          Settling::kPhase,    Handover::kPhase,       Releasing::kPhase,         Unpreparing::kPhase,
-          Replugging::kPhase,  RestoringGuest::kPhase, Withdrawing::kPhase,       Refusing::kPhase,
-          Completed::kPhase,   Refused::kPhase,        RolledBack::kPhase};
+          UnplugStuck::kPhase, TakingIdentity::kPhase, AnnouncingRelease::kPhase, Prepared::kPhase,
+          Recalling::kPhase,   Transferring::kPhase,   Settling::kPhase,          Handover::kPhase,
+          Releasing::kPhase,   Unpreparing::kPhase,    Replugging::kPhase,        RestoringGuest::kPhase,
+          Withdrawing::kPhase, Refusing::kPhase,       Completed::kPhase,         Refused::kPhase,
+          RolledBack::kPhase};
 }
 
 std::string DepartureMachine::phase() const {

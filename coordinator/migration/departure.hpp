@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "coordinator/migration/machine.hpp"
+#include "coordinator/migration/plan.hpp"
 
 namespace rdmove {
 
@@ -18,6 +19,8 @@ enum class DepartureStep {
   kUnplug,           ///< asked, and the removed event seen (or the live XML without it)
   kTakeIdentity,     ///< off the VFs that were left, read back
   kAnnounceRelease,  ///< the partner has journaled that the identity is free
+  kAwaitMover,       ///< another mover's migration has begun
+  kRecall,           ///< none came, and the partner lets none in any more
   kTransfer,         ///< libvirt's migration, started or adopted, to its end
   kAbortTransfer,    ///< asks libvirt to cancel the job
   kSettle,           ///< who runs the domain? succeeds when it is proven to run here alone
@@ -53,6 +56,7 @@ struct DepartureTimes {
   std::chrono::milliseconds unplug{10000};
   std::chrono::milliseconds transfer{0};  ///< 0: no limit
   Debt debt = Debt::kNone;
+  Mover mover = Mover::kRdmove;
 };
 
 namespace departure {

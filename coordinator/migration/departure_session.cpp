@@ -14,7 +14,8 @@ DepartureSession::DepartureSession(Services& services, Examiner& examiner, Migra
     : Session(services, std::move(record)),
       examiner_(examiner),
       plan_(std::move(request)),
-      machine_(*this, DepartureTimes{services.config.timeouts.unplug, plan_.options.timeout, debt}) {}
+      machine_(*this,
+               DepartureTimes{services.config.timeouts.unplug, plan_.options.timeout, debt, plan_.mover}) {}
 
 DepartureSession::~DepartureSession() {
   closing_ = true;
@@ -31,6 +32,8 @@ void DepartureSession::start(const std::string& phase, const std::vector<FactRec
       transfer_started_ = true;
     } else if (fact.name == "switched") {
       switched_ = fact.value == "yes";
+    } else if (fact.name == "held-until") {
+      recallHold(fact.value);
     } else if (fact.name == "canceled-before") {
       canceled_before_ = true;
     } else if (fact.name == kTrafficBefore) {
@@ -101,6 +104,7 @@ void DepartureSession::conclude(Outcome outcome) {
     following_.reset();
     follow_again_.reset();
     progress_timer_.reset();
+    mover_timer_.reset();
     agent_.reset();
   });
 }
@@ -139,6 +143,12 @@ Attempt DepartureSession::begin(Step step) {
     case Step::kAnnounceRelease:
       announceRelease(attempt);
       break;
+    case Step::kAwaitMover:
+      awaitMover(attempt);
+      break;
+    case Step::kRecall:
+      recall(attempt);
+      break;
     case Step::kTransfer:
       transfer(attempt);
       break;
@@ -146,7 +156,7 @@ Attempt DepartureSession::begin(Step step) {
       abortTransfer();
       break;
     case Step::kSettle:
-      settle(attempt);
+      settle(step, attempt);
       break;
     case Step::kAwaitArrival:
       awaitArrival(attempt);
@@ -230,6 +240,8 @@ void DepartureSession::onLifecycle(Lifecycle event, LifecycleDetail detail) {
       event == Lifecycle::kCrashed) {
     lookWhetherRemoved();  // a domain that ends takes its devices with it
   }
+  if (event == Lifecycle::kSuspended || event == Lifecycle::kStopped || event == Lifecycle::kCrashed)
+    lookForMover();
   // RESUMED after a cancelled job, STOPPED or a crash while a job is adopted: the state tells which.
   if (adopting_ &&
       (event == Lifecycle::kResumed || event == Lifecycle::kStopped || event == Lifecycle::kCrashed)) {
@@ -244,6 +256,7 @@ void DepartureSession::onJobCompleted() {
 void DepartureSession::onReconnected() {
   if (adopting_) adoptTransfer();
   if (unplug_attempt_) lookWhetherRemoved();
+  lookForMover();
 }
 
 }  // namespace rdmove

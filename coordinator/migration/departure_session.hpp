@@ -1,7 +1,7 @@
 // One departure: the machine and what it works with. Created by the coordinator for a new migration, or from
 // the journal after a restart. Loop thread only. Files: departure_session.cpp (dispatch, events),
-// departure_steps.cpp (host, guest and partner steps), departure_transfer.cpp (libvirt's migration, and who
-// runs the domain when it failed).
+// departure_steps.cpp (host, guest and partner steps), departure_prepared.cpp (waiting for another mover),
+// departure_transfer.cpp (libvirt's migration, and who runs the domain when it failed).
 #pragma once
 
 #include <optional>
@@ -72,13 +72,18 @@ class DepartureSession : public Session, private DepartureActions {
   void nameHoldouts();
   void withdraw(Attempt attempt);
 
+  void recallHold(const std::string& fact);
+  void awaitMover(Attempt attempt);
+  void lookForMover();
+  void recall(Attempt attempt);
+
   void transfer(Attempt attempt);
   void startTransfer();
   void adoptTransfer();
   void transferEnded(Result<void> result);
   void watchProgress();
   void readProgress(bool start_postcopy);
-  void settle(Attempt attempt);
+  void settle(Step step, Attempt attempt);
   void awaitArrival(Attempt attempt);
   void returnVf(Attempt attempt);
   void checkArrival();
@@ -99,6 +104,9 @@ class DepartureSession : public Session, private DepartureActions {
   std::optional<Attempt> unplug_attempt_;
   std::optional<Attempt> transfer_attempt_;
   std::optional<Attempt> arrival_attempt_;
+  std::optional<Attempt> mover_attempt_;
+  std::chrono::nanoseconds held_until_{0};  ///< CLOCK_BOOTTIME; 0 after a reboot: it has passed
+  int recalls_ = 0;
   bool transfer_started_ = false;  ///< journaled before the call: libvirt may be migrating
   bool transfer_running_ = false;  ///< our own call has not returned
   bool transfer_over_ = false;
@@ -119,6 +127,7 @@ class DepartureSession : public Session, private DepartureActions {
   std::unique_ptr<Timer> follow_again_;
   std::unique_ptr<Timer> progress_timer_;
   std::unique_ptr<Timer> ask_there_;
+  std::unique_ptr<Timer> mover_timer_;
   std::unique_ptr<Timer> ask_again_;  ///< for holdouts that could not be named yet
   std::shared_ptr<AgentLink> agent_;
   std::uint64_t last_attempt_ = 0;

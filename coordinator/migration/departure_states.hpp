@@ -1,16 +1,22 @@
 // The states of a departure. Private to departure.cpp and its test.
 //
-//   Boot                       chooses by the journaled phase
+//   Boot                     chooses by the journaled phase
 //   Preflight                plan, or the reasons why not                     -> Reserving | Refusing
 //   Reserving                a lease at the partner                           -> Preparing | Refusing
 //   Preparing                the guest lets go                                -> Unplugging | RestoringGuest
-//   | Unpreparing Unplugging               the device leaves                                -> TakingIdentity
-//   | Replugging | UnplugStuck UnplugStuck              asked and not gone: Degraded, waits              ->
-//   Replugging TakingIdentity           off the source's VF, read back                   -> AnnouncingRelease
-//   | Replugging AnnouncingRelease        the partner knows, durably                       -> Transferring |
-//   Replugging Transferring             libvirt's migration                              -> Handover |
-//   Settling Settling                 it failed: who runs the domain?                  -> Replugging |
-//   Handover (retried) Handover                 past the point of no return: the arrival's turn  -> Releasing
+//                                                                                | Unpreparing
+//   Unplugging               the device leaves                                -> TakingIdentity | Replugging
+//                                                                                | UnplugStuck
+//   UnplugStuck              asked and not gone: Degraded, waits              -> Replugging
+//   TakingIdentity           off the source's VF, read back                   -> AnnouncingRelease |
+//   Replugging AnnouncingRelease        the partner knows, durably                       -> Transferring |
+//   Prepared | Replugging Prepared                 another mover's migration is waited for          ->
+//   Transferring | Recalling | Handover Recalling                none came: the partner lets none in any more
+//   -> Replugging | Handover Transferring             libvirt's migration                              ->
+//   Handover | Settling Settling                 it failed: who runs the domain?                  ->
+//   Replugging | Recalling | Handover
+//                                                                                (retried)
+//   Handover                 past the point of no return: the arrival's turn  -> Releasing
 //   Releasing                the VFs that were left go to their pool          -> Completed
 //   Unpreparing              rollback: prepare was not answered, nothing left       -> Withdrawing
 //   Replugging               rollback: the VF is attached again               -> RestoringGuest (retried)
@@ -237,6 +243,25 @@ struct AnnouncingRelease : Work<AnnouncingRelease, Step::kAnnounceRelease> {
   sc::result done();
   sc::result failed(const Error& error);
   sc::result cancelled() { return holdCancel(); }
+};
+
+/// Another mover's turn. From its first sign on the migration is looked at as one that a restarted daemon
+/// finds.
+struct Prepared : Work<Prepared, Step::kAwaitMover> {
+  static constexpr const char* kPhase = "Prepared";
+  using Work::Work;
+  sc::result done();
+  sc::result failed(const Error& error);
+  sc::result cancelled();
+  sc::result arrived();
+};
+
+/// Before the device comes back here the other host has to refuse the VM, or both could go on.
+struct Recalling : Retried<Recalling, Step::kRecall> {
+  static constexpr const char* kPhase = "Recalling";
+  using Retried::Retried;
+  sc::result done();
+  sc::result arrived();
 };
 
 /// A cancel or the time limit asks libvirt to abort; how the job then ends decides, never our wish.

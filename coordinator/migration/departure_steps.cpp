@@ -2,6 +2,8 @@
 #include <fmt/format.h>
 #include <spdlog/spdlog.h>
 
+#include <algorithm>
+
 #include "coordinator/hypervisor/domain_xml.hpp"
 #include "coordinator/migration/agent_devices.hpp"
 #include "coordinator/migration/departure_session.hpp"
@@ -84,7 +86,9 @@ void DepartureSession::reserve(Attempt attempt) {
       [this, plan = plan_]() -> Result<std::vector<LeasedVf>> {
         const auto partner = services_.partners.find(plan.destination);
         if (!partner) return tl::unexpected(partner.error());
-        return (*partner)->reserve(plan, services_.config.timeouts.lease_hold);
+        const auto least = services_.config.timeouts.lease_hold;
+        return (*partner)->reserve(
+            plan, plan.mover == Mover::kAnother ? std::max(least, plan.options.hold) : least);
       },
       [this, attempt](Result<std::vector<LeasedVf>> result) {
         if (!result) return answer(Step::kReserve, attempt, tl::unexpected(result.error()));

@@ -149,6 +149,7 @@ void DepartureSession::watchProgress() {
 
 void DepartureSession::onMigrationIteration(int iteration) {
   if (!transfer_started_ || transfer_over_) return;
+  if (mover_attempt_) return lookForMover();
   const bool switch_now = plan_.options.postcopy && iteration >= 2 && !postcopy_asked_;
   if (switch_now) postcopy_asked_ = true;
   readProgress(switch_now);
@@ -239,19 +240,18 @@ Result<WhoRuns> whoRuns(Hypervisor& hypervisor, Partners& partners, const Plan& 
 
 }  // namespace
 
-void DepartureSession::settle(Attempt attempt) {
+void DepartureSession::settle(Step step, Attempt attempt) {
   offload<WhoRuns>(
       [this, plan = plan_, switched = switched_, before = canceled_before_, word = word_] {
         return whoRuns(services_.hypervisor, services_.partners, plan, switched, before, word);
       },
-      [this, attempt](Result<WhoRuns> who) {
-        if (!who) return answer(Step::kSettle, attempt, tl::unexpected(who.error()));
+      [this, step, attempt](Result<WhoRuns> who) {
+        if (!who) return answer(step, attempt, tl::unexpected(who.error()));
         if (who->there) return machine_.process(DomainArrived());
         switched_ = false;  // proven: the RESUMED that follows is ours
         remember("switched", "no");
-        if (!who->paused_here) return answer(Step::kSettle, attempt, {});
-        inWorker(Step::kSettle, attempt,
-                 [this, uuid = plan_.uuid] { return services_.hypervisor.resume(uuid); });
+        if (!who->paused_here) return answer(step, attempt, {});
+        inWorker(step, attempt, [this, uuid = plan_.uuid] { return services_.hypervisor.resume(uuid); });
       });
 }
 
@@ -329,7 +329,9 @@ void DepartureSession::returnVf(Attempt attempt) {
       return tl::unexpected(status.error());
     }
     const bool off = status->state == DomainState::kAbsent || status->state == DomainState::kShutOff;
-    if (off && !(plan.persistent && status->persistent)) return {};
+    // What another mover leaves of its definition is its own affair.
+    const bool undefines = plan.persistent && plan.mover == Mover::kRdmove;
+    if (off && !(undefines && status->persistent)) return {};
     const bool runs = status->state == DomainState::kRunning;
     const bool resumed_by_libvirt = runs && status->run_reason == RunReason::kMigrationCanceled;
     if (resumed_by_libvirt) {  // paused first, asked then
@@ -349,7 +351,7 @@ void DepartureSession::returnVf(Attempt attempt) {
     if (!off) {
       if (auto gone = services_.hypervisor.destroy(plan.uuid); !gone) return gone;
     }
-    return plan.persistent ? services_.hypervisor.undefine(plan.uuid) : Result<void>();
+    return undefines ? services_.hypervisor.undefine(plan.uuid) : Result<void>();
   };
   const auto work = [this, leave, records = *records, vfs = source_vfs_]() -> Result<void> {
     if (auto left = leave(); !left) return left;

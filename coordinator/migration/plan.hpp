@@ -60,6 +60,13 @@ struct MigrationOptions {
   std::optional<std::string> migrate_uri;
   bool force = false;  ///< go on over holdouts: the operator's word
   std::chrono::milliseconds prepare_deadline{2000};
+  std::chrono::milliseconds hold{600000};  ///< another mover's migration is waited for so long
+};
+
+/// Whose migration it is. On the wire: do not renumber.
+enum class Mover : int {
+  kRdmove = 0,
+  kAnother = 1  ///< virsh, a cloud's own: rdmove does its part around it (`rdmove prepare`)
 };
 
 struct Plan {
@@ -71,6 +78,7 @@ struct Plan {
   HostName destination;
   std::vector<MovingVf> vfs;
   MigrationOptions options;
+  Mover mover = Mover::kRdmove;
 };
 
 /// What the arrival promised for one moving VF.

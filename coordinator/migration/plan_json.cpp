@@ -67,7 +67,8 @@ json optionsJson(const MigrationOptions& options) {
               {"copy_storage_all", options.copy_storage_all},
               {"tls", options.tls},
               {"force", options.force},
-              {"prepare_deadline_ms", options.prepare_deadline.count()}};
+              {"prepare_deadline_ms", options.prepare_deadline.count()},
+              {"hold_ms", options.hold.count()}};
   put(out, "bandwidth_mib", options.bandwidth_mib);
   put(out, "parallel_connections", options.parallel_connections);
   put(out, "migrate_uri", options.migrate_uri);
@@ -91,9 +92,14 @@ MigrationOptions readOptions(Object in) {
   options.migrate_uri = in.optionalText("migrate_uri");
   options.force = in.flag("force");
   options.prepare_deadline = std::chrono::milliseconds(in.number("prepare_deadline_ms", 0, kDay));
+  if (const auto hold = in.optionalNumber("hold_ms", 0, kDay))
+    options.hold = std::chrono::milliseconds(*hold);
   in.rejectUnknown();
   return options;
 }
+
+constexpr const char* kOurs = "rdmove";
+constexpr const char* kAnotherMover = "another";
 
 struct OtherVersion {
   std::int64_t version;
@@ -149,7 +155,8 @@ std::string toJson(const Plan& plan) {
                {"source", plan.source.str()},
                {"destination", plan.destination.str()},
                {"vfs", std::move(vfs)},
-               {"options", optionsJson(plan.options)}});
+               {"options", optionsJson(plan.options)},
+               {"mover", plan.mover == Mover::kAnother ? kAnotherMover : kOurs}});
 }
 
 Result<Plan> planFromJson(const std::string& text) {
@@ -163,6 +170,10 @@ Result<Plan> planFromJson(const std::string& text) {
     plan.destination = HostName(in.text("destination"));
     for (const Object& vf : in.objects("vfs", kMostVfs)) plan.vfs.push_back(readVf(vf));
     plan.options = readOptions(in.object("options"));
+    // Versions before `prepare` had one mover, and no word for it.
+    const std::string mover = in.optionalText("mover").value_or(kOurs);
+    if (mover != kOurs && mover != kAnotherMover) throw FieldError{"mover: neither rdmove nor another"};
+    plan.mover = mover == kOurs ? Mover::kRdmove : Mover::kAnother;
     return plan;
   });
 }

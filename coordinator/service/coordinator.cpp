@@ -266,7 +266,7 @@ Result<void> Coordinator::admit(const DomainUuid& uuid, const std::string& name)
   const std::string& host = services_.config.host.str();
   return failure(ErrorCode::kRefused, "",
                  fmt::format("{} has RDMA devices and was not prepared for {}", name, host),
-                 fmt::format("Move it with 'rdmove migrate {0} {1}'.", name, host));
+                 fmt::format("Move it with 'rdmove migrate {0} {1}', or prepare it: 'rdmove prepare {0} {1}'.", name, host));
 }
 
 std::vector<MigrationRecord> Coordinator::running() const {

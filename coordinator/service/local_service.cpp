@@ -15,6 +15,11 @@ bool isFinal(const Update& update) {
   return update.record.outcome != Outcome::kRunning;
 }
 
+/// Its first word in that phase has nothing to say yet.
+bool isPreparedOrFinal(const Update& update) {
+  return isFinal(update) || (update.record.phase == "Prepared" && !update.message.empty());
+}
+
 /// A subscription that ends with the call, on the loop where it was made.
 class Subscription {
  public:
@@ -78,18 +83,40 @@ grpc::Status LocalService::Migrate(grpc::ServerContext* context, const v1::Migra
                                    grpc::ServerWriter<v1::MigrationUpdate>* writer) {
   auto plan = planOf(*request);
   if (!plan) return toLocalStatus(plan.error());
-  const auto status = services_.hypervisor.find(plan->domain);
+  return depart(*context, std::move(*plan), *writer, isFinal);
+}
+
+grpc::Status LocalService::Prepare(grpc::ServerContext* context, const v1::PrepareRequest* request,
+                                   grpc::ServerWriter<v1::MigrationUpdate>* writer) {
+  v1::MigrateRequest like;
+  like.set_domain(request->domain());
+  like.set_destination(request->destination());
+  like.mutable_options()->set_force(request->force());
+  like.mutable_options()->set_prepare_deadline_ms(request->prepare_deadline_ms());
+  auto plan = planOf(like);
+  if (plan && std::chrono::milliseconds(request->hold_ms()) > std::chrono::hours(24))
+    plan = failure(ErrorCode::kBadInput, "", "hold_ms is more than a day", "See rdmove prepare --help.");
+  if (!plan) return toLocalStatus(plan.error());
+  plan->mover = Mover::kAnother;
+  if (request->hold_ms() > 0) plan->options.hold = std::chrono::milliseconds(request->hold_ms());
+  return depart(*context, std::move(*plan), *writer, isPreparedOrFinal);
+}
+
+grpc::Status LocalService::depart(grpc::ServerContext& context, Plan plan,
+                                  grpc::ServerWriter<v1::MigrationUpdate>& writer,
+                                  bool (*last)(const Update&)) {
+  const auto status = services_.hypervisor.find(plan.domain);
   if (!status) {
     if (status.error().code != ErrorCode::kNotFound) return toLocalStatus(status.error());
     return toLocalStatus(Error{ErrorCode::kNotFound, "",
-                               "there is no domain " + plan->domain + " on " + services_.config.host.str(),
+                               "there is no domain " + plan.domain + " on " + services_.config.host.str(),
                                "See virsh list --all for the names on this host."});
   }
-  plan->domain = status->name;
-  plan->uuid = status->uuid;
+  plan.domain = status->name;
+  plan.uuid = status->uuid;
 
   const auto queue = std::make_shared<UpdateQueue>();
-  const auto key = onLoop(services_.loop, [this, queue, request = *plan]() -> Result<std::uint64_t> {
+  const auto key = onLoop(services_.loop, [this, queue, request = plan]() -> Result<std::uint64_t> {
     const auto id = coordinator_.depart(request);
     if (!id) return tl::unexpected(id.error());
     return services_.bulletin.subscribe([queue, id = *id](const Update& update) {
@@ -98,7 +125,7 @@ grpc::Status LocalService::Migrate(grpc::ServerContext* context, const v1::Migra
   });
   if (!key) return toLocalStatus(key.error());
   const Subscription subscription(services_, *key);
-  return stream(*context, *writer, *queue, isFinal);
+  return stream(context, writer, *queue, last);
 }
 
 grpc::Status LocalService::Cancel(grpc::ServerContext*, const v1::CancelRequest* request,

@@ -16,6 +16,8 @@ class LocalService final : public v1::Local::Service {
   grpc::Status Examine(grpc::ServerContext*, const v1::MigrateRequest*, v1::ExamineReply*) override;
   grpc::Status Migrate(grpc::ServerContext*, const v1::MigrateRequest*,
                        grpc::ServerWriter<v1::MigrationUpdate>*) override;
+  grpc::Status Prepare(grpc::ServerContext*, const v1::PrepareRequest*,
+                       grpc::ServerWriter<v1::MigrationUpdate>*) override;
   grpc::Status Cancel(grpc::ServerContext*, const v1::CancelRequest*, v1::CancelReply*) override;
   grpc::Status Resolve(grpc::ServerContext*, const v1::ResolveRequest*, v1::ResolveReply*) override;
   grpc::Status List(grpc::ServerContext*, const v1::ListRequest*, v1::ListReply*) override;
@@ -31,6 +33,9 @@ class LocalService final : public v1::Local::Service {
 
  private:
   Result<Plan> planOf(const v1::MigrateRequest& request) const;
+  /// Starts it, and streams it until `last` says so.
+  grpc::Status depart(grpc::ServerContext& context, Plan plan,
+                      grpc::ServerWriter<v1::MigrationUpdate>& writer, bool (*last)(const Update&));
 
   Services& services_;
   Coordinator& coordinator_;

@@ -113,6 +113,7 @@ class GrpcPartner : public Partner {
     request.set_uuid(plan.uuid.str());
     request.set_persistent(plan.persistent);
     request.set_source_host(config_.host.str());
+    request.set_another_mover(plan.mover == Mover::kAnother);
     request.set_hold_ms(static_cast<unsigned>(hold.count()));
     for (const MovingVf& vf : plan.vfs) *request.add_vfs() = toMessage(vf);
     v1::ReserveReply reply;

@@ -123,6 +123,7 @@ grpc::Status PartnerService::Reserve(grpc::ServerContext* context, const v1::Res
   plan.domain = request->domain();
   plan.uuid = DomainUuid(request->uuid());
   plan.persistent = request->persistent();
+  plan.mover = request->another_mover() ? Mover::kAnother : Mover::kRdmove;
   plan.source = *host;
   plan.destination = services_.config.host;
   plan.vfs = std::move(*vfs);

@@ -106,7 +106,7 @@ void Invariants::guestAtRest(const Guest& guest) {
     if (domain->active() && !domain->runs())
       fail("a VM runs on one host", guest.name + " is paused on " + host.name.str());
     if (!domain->active()) {
-      if (!guest.ended)
+      if (!guest.ended && !moved_by_another_.contains(guest.uuid))
         fail("both definitions are right", guest.name + " is still defined on " + host.name.str());
       continue;
     }

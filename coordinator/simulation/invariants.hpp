@@ -3,6 +3,8 @@
 #pragma once
 
 #include <map>
+#include <set>
+#include <string>
 
 #include "coordinator/journal/journal.hpp"
 #include "coordinator/simulation/world.hpp"
@@ -21,6 +23,8 @@ class Invariants {
              bool latest);
   /// Nothing goes on any more, and nothing is wrong any more.
   void atRest();
+  /// What a mover of that VM's leaves of its definition, when libvirt did not hear how it ended, is its own affair.
+  void movedByAnother(const DomainUuid& uuid) { moved_by_another_.insert(uuid); }
 
  private:
   void fail(const std::string& rule, const std::string& what);
@@ -33,6 +37,7 @@ class Invariants {
 
   World& world_;
   std::map<DomainUuid, Duration> twice_since_;
+  std::set<DomainUuid> moved_by_another_;
 };
 
 }  // namespace rdmove::simulation

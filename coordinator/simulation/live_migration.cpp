@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include "coordinator/simulation/coordinator_process.hpp"
+
 namespace rdmove::simulation {
 namespace {
 
@@ -19,6 +21,7 @@ LiveMigration::LiveMigration(World& world, Host& source, const Guest& guest, con
       name_(guest.name),
       request_(request),
       done_(std::move(done)) {
+  hooked_ = world.hooks;
   iterations_ = 1 + static_cast<int>(world.random.below(5));
 }
 
@@ -30,9 +33,17 @@ void LiveMigration::later(Duration time, Stage expected, void (LiveMigration::*w
 }
 
 void LiveMigration::start() {
+  definition_ =
+      request_.persist_xml ? request_.persist_xml : here()->definition;  // libvirt copies the source's
   here()->job = Job::kOutgoing;
   later(world_.random.between(milliseconds(20), milliseconds(200)), Stage::kPreparing,
         &LiveMigration::prepared);
+}
+
+/// libvirt calls rdmove's hook on the destination, which asks the daemon.
+bool LiveMigration::admitted() {
+  if (!destination_.coordinator || destination_.coordinator->dying()) return false;
+  return destination_.coordinator->coordinator().admit(uuid_, name_).has_value();
 }
 
 void LiveMigration::prepared() {
@@ -40,6 +51,7 @@ void LiveMigration::prepared() {
     return fail("the destination's libvirtd is out of reach");
   const Domain* present = there();
   if (present != nullptr && present->active()) return fail("the domain is active on the destination already");
+  if (hooked_ && !admitted()) return fail("the hook refuses it");
   Domain& incoming = destination_.domains[uuid_];
   incoming.state = DomainState::kPausedByMigration;
   incoming.reason = RunReason::kOther;
@@ -120,7 +132,7 @@ void LiveMigration::resumed() {
     Domain* domain = self->there();
     if (domain == nullptr || domain->job != Job::kIncoming) return;
     domain->job = Job::kNone;
-    if (self->request_.persistent) domain->definition = self->request_.persist_xml;
+    if (self->request_.persistent) domain->definition = self->definition_;
   });
   // The destination's answer: without it the source does not know.
   world_.network.send(destination_.number, [self = shared_from_this()] {
@@ -133,7 +145,7 @@ void LiveMigration::postcopyEnds() {
   if (arrived == nullptr || !arrived->active()) return end({});
   arrived->reason = RunReason::kMigrated;
   arrived->job = Job::kNone;
-  if (request_.persistent) arrived->definition = request_.persist_xml;
+  if (request_.persistent) arrived->definition = definition_;
   world_.lifecycle(destination_, uuid_, Lifecycle::kResumed, LifecycleDetail::kMigrated);
   if (!source_gone_) confirmed();
 }

@@ -5,6 +5,8 @@
 
 #include <functional>
 #include <memory>
+#include <optional>
+#include <string>
 
 #include "coordinator/simulation/world.hpp"
 
@@ -31,6 +33,7 @@ class LiveMigration : public std::enable_shared_from_this<LiveMigration> {
   enum class Stage { kPreparing, kCopying, kSwitching, kFinishing, kConfirming, kOver };
 
   void later(Duration time, Stage expected, void (LiveMigration::*what)());
+  bool admitted();
   void prepared();
   void copy();
   void switchOver();
@@ -55,6 +58,8 @@ class LiveMigration : public std::enable_shared_from_this<LiveMigration> {
   MigrationRequest request_;
   Done done_;
   Stage stage_ = Stage::kPreparing;
+  std::optional<std::string> definition_;
+  bool hooked_ = false;
   int iteration_ = 0;
   int iterations_ = 1;
   bool postcopy_ = false;

@@ -147,6 +147,7 @@ class World {
   std::vector<std::shared_ptr<LiveMigration>> transfers;
   std::function<void(const std::string&)> trace;
   const bool operators;  ///< somebody says it when a host is dead, and they often are
+  bool hooks = false;  ///< libvirt has rdmove's hook on both hosts; without it whatever comes in comes in
   int loose_ends = 0;  ///< what libvirt has still to clean up
   std::function<void()>
       at_switch;  ///< libvirt has paused the source for the switch, or resumed the destination

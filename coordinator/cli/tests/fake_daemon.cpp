@@ -71,6 +71,11 @@ grpc::Status FakeDaemon::Migrate(grpc::ServerContext* context, const v1::Migrate
   return migrate(*context, *request, *updates);
 }
 
+grpc::Status FakeDaemon::Prepare(grpc::ServerContext* context, const v1::PrepareRequest* request,
+                                 Updates* updates) {
+  return prepare(*context, *request, *updates);
+}
+
 grpc::Status FakeDaemon::Watch(grpc::ServerContext* context, const v1::WatchRequest* request,
                                Updates* updates) {
   return watch(*context, *request, *updates);

@@ -29,6 +29,7 @@ class FakeDaemon : private v1::Local::Service {
   const std::string& socket() const { return socket_; }
 
   std::function<grpc::Status(grpc::ServerContext&, const v1::MigrateRequest&, Updates&)> migrate;
+  std::function<grpc::Status(grpc::ServerContext&, const v1::PrepareRequest&, Updates&)> prepare;
   std::function<grpc::Status(grpc::ServerContext&, const v1::WatchRequest&, Updates&)> watch;
   Call<v1::MigrateRequest, v1::ExamineReply> examine;
   Call<v1::ListRequest, v1::ListReply> list;
@@ -43,6 +44,7 @@ class FakeDaemon : private v1::Local::Service {
 
  private:
   grpc::Status Migrate(grpc::ServerContext*, const v1::MigrateRequest*, Updates*) override;
+  grpc::Status Prepare(grpc::ServerContext*, const v1::PrepareRequest*, Updates*) override;
   grpc::Status Watch(grpc::ServerContext*, const v1::WatchRequest*, Updates*) override;
   grpc::Status Examine(grpc::ServerContext*, const v1::MigrateRequest*, v1::ExamineReply*) override;
   grpc::Status List(grpc::ServerContext*, const v1::ListRequest*, v1::ListReply*) override;

@@ -175,5 +175,35 @@ TEST(Watch, one_ends_with_it_and_all_end_with_ctrl_c) {
   EXPECT_THAT(all.out, HasSubstr("vm1 stays. migration vm1-x\n"));
 }
 
+TEST(Prepare, ends_well_as_the_vm_is_ready_and_says_what_comes_next) {
+  FakeDaemon daemon;
+  v1::PrepareRequest asked;
+  daemon.prepare = [&asked](grpc::ServerContext&, const v1::PrepareRequest& request,
+                            FakeDaemon::Updates& out) {
+    asked = request;
+    out.Write(updateOf("Unplugging"));
+    v1::MigrationUpdate ready = updateOf("Prepared", "vm1 is prepared for hostb");
+    ready.set_final(true);
+    out.Write(ready);
+    return Status::OK;
+  };
+  const Ran ran = run(daemon.socket(), {"prepare", "vm1", "hostb", "--hold", "90s", "--force"});
+  EXPECT_EQ(ran.code, 0) << ran.err;
+  EXPECT_EQ(ran.out, "vm1 is prepared for hostb. migration vm1-x\n");
+  EXPECT_EQ(asked.hold_ms(), 90000U);
+  EXPECT_TRUE(asked.force());
+}
+
+TEST(Prepare, that_rolls_back_exits_as_a_migration_that_does) {
+  FakeDaemon daemon;
+  daemon.prepare = [](grpc::ServerContext&, const v1::PrepareRequest&, FakeDaemon::Updates& out) {
+    out.Write(finalOf("RolledBack", "pid 7 holds rxe0"));
+    return Status::OK;
+  };
+  const Ran ran = run(daemon.socket(), {"prepare", "vm1", "hostb"});
+  EXPECT_EQ(ran.code, 4);
+  EXPECT_THAT(ran.err, HasSubstr("pid 7 holds rxe0"));
+}
+
 }  // namespace
 }  // namespace rdmove::cli

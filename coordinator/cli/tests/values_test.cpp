@@ -134,5 +134,15 @@ TEST(VfSpecs, say_what_is_wrong) {
   }
 }
 
+TEST(Duration, has_a_unit_or_is_in_seconds) {
+  EXPECT_EQ(readDuration("90", kHold), std::chrono::seconds(90));
+  EXPECT_EQ(readDuration("90s", kHold), std::chrono::seconds(90));
+  EXPECT_EQ(readDuration("10m", kHold), std::chrono::minutes(10));
+  EXPECT_EQ(readDuration("24h", kHold), std::chrono::hours(24));
+  for (const char* text :
+       {"", "m", "0", "0m", "-1m", "1d", "25h", "1.5h", "4294967296", "99999999999999999999h", "1 h"})
+    EXPECT_FALSE(readDuration(text, kHold)) << text;
+}
+
 }  // namespace
 }  // namespace rdmove::cli

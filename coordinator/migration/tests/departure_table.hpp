@@ -61,6 +61,10 @@ inline const std::map<std::string, Place>& places() {
       map[phase] = {step, path, false};
       path.push_back(step);
     }
+    map["Prepared"] = {Step::kAwaitMover, map["Transferring"].path, false};
+    map["Recalling"] = {Step::kRecall, map["Transferring"].path, false};
+    map["Recalling"].path.push_back(Step::kAwaitMover);
+    map["Recalling"].last_fails = true;
     map["Refused"] = {Step::kExamine, {Step::kExamine}, true};
     map["Refusing"] = {Step::kWithdraw, {Step::kExamine, Step::kReserve}, true};
     map["Unpreparing"] = {Step::kRestoreGuest, {Step::kExamine, Step::kReserve, Step::kPrepareGuest}, true};
@@ -72,9 +76,11 @@ inline const std::map<std::string, Place>& places() {
 }
 
 /// A machine in `phase`. What the forward path does not reach is reached as a restarted daemon reaches it.
-inline std::unique_ptr<Departure> at(const std::string& phase, Debt debt = Debt::kNone) {
-  auto departure =
-      std::make_unique<Departure>(DepartureTimes{std::chrono::seconds(10), std::chrono::seconds(60), debt});
+inline std::unique_ptr<Departure> at(const std::string& phase, Debt debt = Debt::kNone,
+                                     Mover mover = Mover::kRdmove) {
+  if (phase == "Prepared" || phase == "Recalling") mover = Mover::kAnother;
+  auto departure = std::make_unique<Departure>(
+      DepartureTimes{std::chrono::seconds(10), std::chrono::seconds(60), debt, mover});
   const auto place = places().find(phase);
   if (place == places().end()) {
     departure->machine.start(phase == "RolledBack" ? "Withdrawing" : phase);
@@ -104,7 +110,8 @@ struct Row {
   const char* next;
 };
 
-// The whole table. "-" stays where it is; "owed" is a VM that moves on from a Degraded arrival.
+// The whole table. "-" stays where it is; "owed" is a VM that moves on from a Degraded arrival, "another" one
+// that another mover moves.
 inline const Row kTable[] = {
     {"Preflight", "ok", "Reserving"},
     {"Preflight", "fail", "Refused"},
@@ -160,6 +167,19 @@ inline const Row kTable[] = {
     {"AnnouncingRelease", "deadline", "-"},
     {"AnnouncingRelease", "arrived", "-"},
     {"AnnouncingRelease", "spoken", "-"},
+    {"AnnouncingRelease", "another+ok", "Prepared"},
+    {"AnnouncingRelease", "another+cancel+ok", "Replugging"},
+    {"Prepared", "ok", "Transferring"},
+    {"Prepared", "fail", "Recalling"},
+    {"Prepared", "cancel", "Recalling"},
+    {"Prepared", "deadline", "-"},
+    {"Prepared", "arrived", "Handover"},
+    {"Prepared", "spoken", "-"},
+    {"Recalling", "ok", "Replugging"},
+    {"Recalling", "fail", "-"},
+    {"Recalling", "deadline", "-"},
+    {"Recalling", "arrived", "Handover"},
+    {"Recalling", "spoken", "-"},
     {"Transferring", "ok", "Handover"},
     {"Transferring", "fail", "Settling"},
     {"Transferring", "deadline", "-"},
@@ -169,6 +189,7 @@ inline const Row kTable[] = {
     {"Transferring", "spoken", "-"},
     {"Settling", "ok", "Replugging"},
     {"Settling", "fail", "-"},
+    {"Settling", "another+ok", "Recalling"},
     {"Settling", "deadline", "-"},
     {"Settling", "arrived", "Handover"},
     {"Settling", "spoken", "-"},
@@ -227,8 +248,17 @@ inline Step worksOn(const std::string& phase) {
 inline std::unique_ptr<Departure> play(const Row& row) {
   const std::string text = row.event;
   const bool owed = text.starts_with("owed+");
-  auto departure = at(row.phase, owed ? Debt::kInherited : Debt::kNone);
-  std::string event = owed ? text.substr(5) : text;
+  const bool another = text.starts_with("another+");
+  // Recovered, since the ways to Settling are the same for both.
+  auto departure =
+      another && std::string(row.phase) == "Settling"
+          ? std::make_unique<Departure>(DepartureTimes{{}, {}, Debt::kNone, Mover::kAnother})
+          : at(row.phase, owed ? Debt::kInherited : Debt::kNone, another ? Mover::kAnother : Mover::kRdmove);
+  if (departure->machine.phase() == "Boot") departure->machine.start(row.phase);
+  std::string event = owed ? text.substr(5) : another ? text.substr(8) : text;
+  if (event == "cancel") {
+    EXPECT_TRUE(departure->machine.cancel());
+  }
   if (event.starts_with("cancel+")) {
     EXPECT_TRUE(departure->machine.cancel());
     event = event.substr(7);
@@ -256,6 +286,8 @@ inline const std::map<std::string, std::vector<std::string>> kRecovered = {
     {"UnplugStuck", {"UnplugStuck"}},
     {"TakingIdentity", {"TakingIdentity"}},
     {"AnnouncingRelease", {"AnnouncingRelease"}},
+    {"Prepared", {"Prepared"}},
+    {"Recalling", {"Recalling"}},
     {"Transferring", {"Transferring"}},
     {"Settling", {"Settling"}},
     {"Handover", {"Handover"}},
