@@ -14,9 +14,11 @@
 #include "coordinator/cli/commands/candidates.hpp"
 #include "coordinator/cli/commands/define.hpp"
 #include "coordinator/cli/commands/doctor.hpp"
+#include "coordinator/cli/commands/export.hpp"
 #include "coordinator/cli/commands/list.hpp"
 #include "coordinator/cli/commands/migrate.hpp"
 #include "coordinator/cli/commands/prepare.hpp"
+#include "coordinator/cli/commands/report.hpp"
 #include "coordinator/cli/commands/resolve.hpp"
 #include "coordinator/cli/commands/show.hpp"
 #include "coordinator/cli/commands/timeline.hpp"
@@ -41,7 +43,7 @@ struct Typed {
   bool watch = false;
   std::uint32_t interval = 1;
   bool force = false;
-  std::string vm, dest, id, svg_file, method, word;
+  std::string vm, dest, id, svg_file, html_file, output_file, method, word;
   std::uint32_t newest = 0;
   MigrateCommandOptions migrate;
   PrepareOptions prepare;
@@ -74,6 +76,12 @@ CLI::Option* addPositional(CLI::App& app, const std::string& name, const std::st
   return addRead(
       app, name, "", help, [](const std::string& text) { return readName(text); },
       [&target](std::string text) { target = std::move(text); });
+}
+
+CLI::Option* addFile(CLI::App& app, const std::string& name, const std::string& help, std::string& target) {
+  return app.add_option(name, target, help)->type_name("FILE")->check([](const std::string& file) {
+    return std::string(file.empty() ? "the file's name is empty" : "");
+  });
 }
 
 void addSocket(CLI::App& app, std::string& target) {
@@ -188,12 +196,21 @@ void addMigrationCommands(CLI::App& root, Typed& typed) {
       root, typed, "timeline", "Show the begin and end of each phase, of both hosts and of the guest",
       [&typed] { return std::make_unique<TimelineCommand>(typed.id, typed.svg_file); });
   addPositional(timeline, "ID", "The migration; the start of its id is enough", typed.id)->required();
-  timeline.add_option("--svg", typed.svg_file, "Write a picture to FILE ('-' is stdout)")
-      ->type_name("FILE")
-      ->excludes("--json")
-      ->check([](const std::string& file) {
-        return std::string(file.empty() ? "the file's name is empty" : "");
-      });
+  addFile(timeline, "--svg", "Write a picture to FILE ('-' is stdout)", typed.svg_file)->excludes("--json");
+
+  CLI::App& report =
+      addCommand(root, typed, "report", "Write one page about a migration: picture, figures, steps",
+                 [&typed] { return std::make_unique<ReportCommand>(typed.id, typed.html_file); });
+  addPositional(report, "ID", "The migration; the start of its id is enough", typed.id)->required();
+  addFile(report, "--html", "The page's file ('-' is stdout)", typed.html_file)
+      ->required()
+      ->excludes("--json");
+
+  CLI::App& exported =
+      addCommand(root, typed, "export", "Write all that a report of a defect needs into one file",
+                 [&typed] { return std::make_unique<ExportCommand>(typed.id, typed.output_file); });
+  addPositional(exported, "ID", "The migration; the start of its id is enough", typed.id)->required();
+  addFile(exported, "--output", "The file (default: stdout)", typed.output_file);
 
   CLI::App& cancel = addCommand(root, typed, "cancel", "Cancel a migration: it rolls back",
                                 [&typed] { return std::make_unique<CancelCommand>(typed.id); });

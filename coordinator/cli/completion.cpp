@@ -40,7 +40,7 @@ _rdmove() {
     esac
   done
   case $prev in
-    --socket | --svg) compopt -o filenames; mapfile -t COMPREPLY < <(compgen -f -- "$cur"); return ;;
+    --socket | --svg | --html | --output) compopt -o filenames; mapfile -t COMPREPLY < <(compgen -f -- "$cur"); return ;;
     {valued}) return ;;
   esac
   local words=

@@ -50,6 +50,22 @@ std::string detailsOf(std::string_view command) {
            "Example:\n"
            "  rdmove timeline vm1-20261130-0a1b2c --svg vm1.svg\n";
   }
+  if (command == "report") {
+    return "The page needs nothing but itself: the phases of both hosts and of the guest on one time axis, the time\n"
+           "without RDMA, the transfer's rates, the plan, the guest's counters before and after, and each step.\n"
+           "\n"
+           "Example:\n"
+           "  rdmove report vm1-20261130-0a1b2c --html vm1.html\n";
+  }
+  if (command == "export") {
+    return "JSON for a bug report: the journal's story of the migration, versions, settings, VFs, doctor's findings,\n"
+           "the daemon's log about it, and the VM's RDMA devices and metadata as they are now. It has addresses, names\n"
+           "of hosts and VMs, but no keys, no passwords and nothing else of the VM. Look through it before you hand it\n"
+           "on. Do so on both hosts.\n"
+           "\n"
+           "Example:\n"
+           "  rdmove export vm1-20261130-0a1b2c --output hosta.json\n";
+  }
   if (command == "cancel") {
     return "Refused (exit 3) once the VM runs at the destination: there is no way back from there. Asks and\n"
            "returns; 'rdmove watch ID' shows how it ends.\n";

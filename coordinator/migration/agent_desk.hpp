@@ -2,6 +2,7 @@
 // when its last user lets go. Loop thread only.
 #pragma once
 
+#include <algorithm>
 #include <map>
 #include <memory>
 
@@ -19,6 +20,11 @@ class AgentDesk {
     std::shared_ptr<AgentLink> link = links_.open(uuid);
     slot = link;
     return link;
+  }
+  /// How many guests are being talked to.
+  std::size_t open() const {
+    return static_cast<std::size_t>(
+        std::count_if(open_.begin(), open_.end(), [](const auto& each) { return !each.second.expired(); }));
   }
 
  private:

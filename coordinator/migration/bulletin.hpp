@@ -16,6 +16,7 @@ struct Update {
   MigrationRecord record;
   JobProgress progress;
   std::string message;
+  std::string partner_phase{};  ///< of a departure: what its arrival has just entered
 };
 
 class Bulletin {

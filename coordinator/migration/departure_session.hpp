@@ -10,6 +10,7 @@
 #include "coordinator/migration/departure.hpp"
 #include "coordinator/migration/operator_word.hpp"
 #include "coordinator/migration/session.hpp"
+#include "coordinator/migration/transfer_samples.hpp"
 #include "coordinator/preflight/examiner.hpp"
 
 namespace rdmove {
@@ -122,6 +123,7 @@ class DepartureSession : public Session, private DepartureActions {
   std::optional<OperatorWord> word_;
   std::chrono::nanoseconds partner_heard_{0};
   std::optional<ArrivalReport> report_;
+  TransferSamples samples_;
   Traffic traffic_before_;  ///< as the guest said it at prepare
   std::unique_ptr<Following> following_;
   std::unique_ptr<Timer> follow_again_;

@@ -116,6 +116,7 @@ void DepartureSession::transferEnded(Result<void> result) {
   transfer_over_ = true;
   adopting_ = false;
   progress_timer_.reset();
+  if (!samples_.empty()) remember(kTransferSamples, samples_.json());
   if (transfer_attempt_) {
     const Attempt attempt = *transfer_attempt_;
     transfer_attempt_.reset();
@@ -169,6 +170,7 @@ void DepartureSession::readProgress(bool start_postcopy) {
           return spdlog::debug("migration={} progress: {}", record_.id.str(), progress.error().sentence());
         if (!progress->active || transfer_over_) return;
         progress_ = *progress;
+        samples_.add(services_.clock.now().wall, progress_);
         publish("");
       });
 }
@@ -412,7 +414,10 @@ void DepartureSession::partnerReported(ArrivalReport report) {
   if (auto kept = services_.journal.keepPartnerSteps(record_.id, record_.role, report_->steps); !kept) {
     spdlog::error("migration={} journal: {}", record_.id.str(), kept.error().sentence());
   }
-  if (news) publish(plan_.destination.str() + ": " + report_->phase);
+  if (news) {
+    services_.bulletin.publish(
+        {record_, progress_, plan_.destination.str() + ": " + report_->phase, report_->phase});
+  }
   if (report_->arrived && transfer_started_) machine_.process(DomainArrived());
   checkArrival();
 }

@@ -71,6 +71,7 @@ Layout layOut(const Timeline& timeline, std::size_t max_rows) {
     last = std::max(last, lastKnown(span));
     running = running || !span.end_us;
   }
+  layout.zero_us = zero;
   layout.total = (last - first) / 1000.0;
   layout.left = (first - zero) / 1000.0;
   layout.skewed = first < zero;
@@ -160,3 +161,21 @@ std::string shown(std::string_view text, std::size_t columns) {
 }
 
 }  // namespace rdmove::timeline
+
+namespace rdmove {
+
+std::optional<TimelineBlackout> blackoutOf(const Timeline& timeline) {
+  std::optional<TimelineBlackout> blackout;
+  for (const TimelineSpan& span : timeline.spans) {
+    if (span.phase == "Unplugging" && (!blackout || span.begin_us < blackout->begin_us))
+      blackout = TimelineBlackout{span.begin_us, std::nullopt};
+  }
+  if (!blackout) return blackout;
+  for (const TimelineSpan& span : timeline.spans) {
+    if (span.phase != "RestoringGuest" || span.failed || !span.end_us) continue;
+    if (*span.end_us > blackout->end_us.value_or(blackout->begin_us)) blackout->end_us = span.end_us;
+  }
+  return blackout;
+}
+
+}  // namespace rdmove

@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 namespace rdmove {
@@ -20,12 +21,28 @@ struct TimelineSpan {
   std::string detail;
 };
 
+/// A rate over the time axis, drawn below the bars by the SVG renderer.
+struct TimelineCurve {
+  std::string name;  ///< "sent", "dirtied"
+  std::vector<std::pair<std::int64_t, double>>
+      points;  ///< wall clock of the first host in us, bytes a second
+};
+
 struct Timeline {
   std::string migration;
   std::string domain;
   std::string outcome;  ///< "Completed", "RolledBack", "Degraded", "running"
   std::vector<TimelineSpan> spans;
+  std::vector<TimelineCurve> curves{};
 };
+
+/// From the request to the guest to give its device up, to its word that all is back: the time without RDMA,
+/// as the hosts see it (each on its own clock). No end: it still is without.
+struct TimelineBlackout {
+  std::int64_t begin_us = 0;
+  std::optional<std::int64_t> end_us;
+};
+std::optional<TimelineBlackout> blackoutOf(const Timeline& timeline);
 
 /// A text Gantt of at most `width` columns: one row a span, grouped by source, with begin offset and duration
 /// in ms.

@@ -27,6 +27,7 @@ struct Group {
 
 struct Layout {
   std::vector<Group> groups;  ///< in the order in which the timeline names them
+  double zero_us = 0;         ///< the axis' zero, as the first source's clock has it
   double left = 0;            ///< milliseconds; below zero when a host's clock is behind the first one's
   double right = 1;           ///< always more than left
   double total = 0;           ///< milliseconds from the first begin to the last known end

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <utility>
 
 #include "coordinator/migration/timeline_layout.hpp"
 
@@ -22,6 +23,8 @@ constexpr int kTop = 104;
 constexpr int kRow = 26;
 constexpr int kGroupHead = 34;
 constexpr int kBar = 16;
+constexpr int kCurves = 150;  // height of the panel of rates
+constexpr double kMiB = 1024.0 * 1024.0;
 
 // Plain rules and no CSS variables, so that converters draw it too; the dark ones come second. s0.. are the
 // sources.
@@ -33,11 +36,14 @@ text{font:12.5px system-ui,-apple-system,"Segoe UI","DejaVu Sans",sans-serif;fil
 .s3{fill:#8a5cd6;stop-color:#8a5cd6}.s4{fill:#c2418c;stop-color:#c2418c}
 .failed{fill:#d23b3b;fill-opacity:.2;stroke:#d23b3b;stroke-width:1.5}.bad{fill:#c93333}
 .open{fill:none;stroke:#667184;stroke-width:2;stroke-linecap:round;stroke-linejoin:round}
+.dark{fill:#1c2430;fill-opacity:.07}.edge{stroke:#667184;stroke-dasharray:3 3}
+.c0,.c1{fill:none;stroke-width:2;stroke-linejoin:round}.c0{stroke:#2f6fde}.c1{stroke:#d9822b;stroke-dasharray:6 4}
 .pill.good{fill:#12936f}.pill.bad{fill:#d23b3b}.pill.mid{fill:#667184}.on{fill:#fff;font-weight:600}
 @media(prefers-color-scheme:dark){
 text{fill:#e4e9f0}.bg{fill:#11161d}.lane{fill:#181f28}.grid{stroke:#2a3340}.zero{stroke:#5d6a7d}.dim{fill:#93a0b4}
 .s0{fill:#6ea3ff;stop-color:#6ea3ff}.s1{fill:#3cc79d;stop-color:#3cc79d}.s2{fill:#f2a552;stop-color:#f2a552}
 .s3{fill:#b594f5;stop-color:#b594f5}.s4{fill:#ef7fbb;stop-color:#ef7fbb}
+.dark{fill:#fff;fill-opacity:.09}.edge{stroke:#93a0b4}.c0{stroke:#6ea3ff}.c1{stroke:#f2a552}
 .failed{fill:#ff7272;stroke:#ff7272}.bad{fill:#ff7272}.open{stroke:#93a0b4}
 .pill.good{fill:#3cc79d}.pill.bad{fill:#ff7272}.pill.mid{fill:#93a0b4}.on{fill:#11161d}}
 </style>
@@ -78,7 +84,8 @@ class Picture {
     for (const Group& group : layout_.groups) rows += group.rows.size();
     bottom_ = kTop + static_cast<int>(layout_.groups.size()) * kGroupHead + static_cast<int>(rows) * kRow;
     if (rows == 0) bottom_ += kRow;
-    const int height = bottom_ + 44 + 18 * static_cast<int>(notes().size());
+    const int rates = rows == 0 || timeline_.curves.empty() ? 0 : kCurves;
+    const int height = bottom_ + rates + 44 + 18 * static_cast<int>(notes().size());
     out_ = fmt::format(
         "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 {0} {1}\" width=\"{0}\" height=\"{1}\" "
         "role=\"img\" "
@@ -89,9 +96,11 @@ class Picture {
     add("<rect class=\"bg\" width=\"{}\" height=\"{}\"/>\n", kWidth, height);
     heading();
     lanes();
+    blackout();
     grid();
     bars();
-    int y = bottom_ + 48;
+    if (rates != 0) curves();
+    int y = bottom_ + rates + 48;
     for (const std::string& note : notes()) {
       add("<text class=\"dim\" x=\"24\" y=\"{}\">{}</text>\n", y, escaped(note, 140));
       y += 18;
@@ -155,6 +164,60 @@ class Picture {
             height);
       }
       y += height;
+    }
+  }
+
+  double clamped(double us) const {
+    return x(std::clamp((us - layout_.zero_us) / 1000.0, layout_.left, layout_.right));
+  }
+
+  void blackout() {
+    const auto dark = blackoutOf(timeline_);
+    if (!dark || layout_.groups.empty()) return;
+    const double from = clamped(static_cast<double>(dark->begin_us));
+    const double to = dark->end_us ? clamped(static_cast<double>(*dark->end_us)) : x(layout_.right);
+    add("<g><rect class=\"dark\" x=\"{:.1f}\" y=\"{}\" width=\"{:.1f}\" height=\"{}\"/>", from, kTop,
+        to - from, bottom_ - kTop);
+    for (const double edge : {from, to})
+      add("<line class=\"edge\" x1=\"{0:.1f}\" x2=\"{0:.1f}\" y1=\"{1}\" y2=\"{2}\"/>", edge, kTop, bottom_);
+    const std::string label =
+        dark->end_us ? fmt::format("without RDMA {} ms",
+                                   number(static_cast<double>(*dark->end_us - dark->begin_us) / 1000.0))
+                     : "without RDMA";
+    add("<text class=\"g num\" x=\"{:.1f}\" y=\"{}\" text-anchor=\"middle\">{}</text></g>\n", (from + to) / 2,
+        kTop - 28, label);
+  }
+
+  /// All on one scale, since all are bytes a second.
+  void curves() {
+    double most = 0;
+    for (const TimelineCurve& curve : timeline_.curves) {
+      for (const auto& [at, value] : curve.points) most = std::max(most, value);
+    }
+    const double floor = bottom_ + kCurves - 8;
+    const double height = kCurves - 62;
+    add("<text class=\"g\" x=\"44\" y=\"{}\">transfer</text>", bottom_ + 58);
+    add("<text class=\"dim num\" x=\"{}\" y=\"{}\" text-anchor=\"end\">{:.1f} MiB/s</text>", kPlotLeft - 10,
+        floor - height + 4, most / kMiB);
+    add("<line class=\"grid\" x1=\"{0}\" x2=\"{1}\" y1=\"{2:.1f}\" y2=\"{2:.1f}\"/>", kPlotLeft, kPlotRight,
+        floor - height);
+    add("<line class=\"zero\" x1=\"{0}\" x2=\"{1}\" y1=\"{2:.1f}\" y2=\"{2:.1f}\"/>\n", kPlotLeft, kPlotRight,
+        floor);
+    int legend = bottom_ + 58;
+    for (std::size_t i = 0; i < timeline_.curves.size(); ++i) {
+      const TimelineCurve& curve = timeline_.curves[i];
+      add("<path class=\"c{}\" d=\"", i % 2);
+      char verb = 'M';
+      for (const auto& [at, value] : curve.points) {
+        const double share = most > 0 ? std::clamp(value / most, 0.0, 1.0) : 0;
+        add("{}{:.1f} {:.1f}", std::exchange(verb, 'L'), clamped(static_cast<double>(at)),
+            floor - share * height);
+      }
+      add("\"/><line class=\"c{}\" x1=\"{}\" x2=\"{}\" y1=\"{}\" y2=\"{}\"/>", i % 2, kPlotRight + 12,
+          kPlotRight + 40, legend - 4, legend - 4);
+      add("<text class=\"dim\" x=\"{}\" y=\"{}\">{}</text>\n", kPlotRight + 48, legend,
+          escaped(curve.name, 12));
+      legend += 20;
     }
   }
 

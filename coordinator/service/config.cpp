@@ -95,6 +95,13 @@ void readPartnerApi(Table& root, Config& config) {
   api->rejectUnknown();
 }
 
+void readMetrics(Table& root, Config& config) {
+  auto metrics = root.table("metrics");
+  if (!metrics) return;
+  config.metrics_listen = hostPort(*metrics, "listen");
+  metrics->rejectUnknown();
+}
+
 void readTimeouts(Table& root, Config& config) {
   auto timeouts = root.table("timeouts");
   if (!timeouts) return;
@@ -218,6 +225,7 @@ Result<Config> parseConfig(const std::string& text, const std::string& file_name
     readDaemon(root, config);
     readLibvirt(root, config);
     readPartnerApi(root, config);
+    readMetrics(root, config);
     readTimeouts(root, config);
     readPools(root, config);
     readPartners(root, config);

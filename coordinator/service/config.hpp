@@ -62,6 +62,7 @@ struct Config {
   std::string libvirt_uri = "qemu:///system";
   std::string partner_listen;  ///< "address:port"; empty: no partner API
   bool insecure = false;       ///< partner API without TLS; warned of at start
+  std::string metrics_listen{};  ///< "address:port" for Prometheus; empty: none
   TlsConfig tls;
   Timeouts timeouts;
   std::map<PoolName, PoolConfig> pools;

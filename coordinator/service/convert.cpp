@@ -116,6 +116,15 @@ MigrationOptions fromMessage(const v1::MigrateOptions& message, std::chrono::mil
   return options;
 }
 
+v1::TransferPoint toMessage(const TransferSample& sample) {
+  v1::TransferPoint message;
+  message.set_wall_us(sample.wall_us);
+  message.set_remaining_bytes(sample.remaining_bytes);
+  message.set_sent_bytes_per_second(sample.sent_bytes_per_second);
+  message.set_dirty_bytes_per_second(sample.dirty_bytes_per_second);
+  return message;
+}
+
 v1::MigrationSummary toMessage(const MigrationRecord& record) {
   v1::MigrationSummary message;
   message.set_id(record.id.str());

@@ -9,6 +9,7 @@
 #include "coordinator/migration/partner.hpp"
 #include "coordinator/migration/plan.hpp"
 #include "coordinator/migration/traffic.hpp"
+#include "coordinator/migration/transfer_samples.hpp"
 #include "coordinator/preflight/finding.hpp"
 #include "coordinator/service/api/common.pb.h"
 #include "coordinator/service/api/local.pb.h"
@@ -30,6 +31,7 @@ MigrationOptions fromMessage(const v1::MigrateOptions& options, std::chrono::mil
 /// Why these options cannot be taken; empty when they can.
 std::string optionsRefusal(const v1::MigrateOptions& options);
 
+v1::TransferPoint toMessage(const TransferSample& sample);
 v1::MigrationSummary toMessage(const MigrationRecord& record);
 v1::MigrationUpdate toMessage(const Update& update);
 v1::PlanSummary toMessage(const Plan& plan, const std::map<DeviceAlias, VfName>& source_vfs);

@@ -24,6 +24,8 @@
 #include "coordinator/service/hook_socket.hpp"
 #include "coordinator/service/local_service.hpp"
 #include "coordinator/service/local_socket.hpp"
+#include "coordinator/service/metrics.hpp"
+#include "coordinator/service/on_loop.hpp"
 #include "coordinator/service/partner_client.hpp"
 #include "coordinator/service/partner_service.hpp"
 #include "coordinator/service/tls.hpp"
@@ -108,6 +110,20 @@ Result<std::unique_ptr<grpc::Server>> servePartners(const Config& config, Partne
   return server;
 }
 
+Result<HostCounts> hostCounts(boost::asio::io_context& loop, Journal& journal, const AgentDesk& agents) {
+  return onLoop(loop, [&journal, &agents]() -> Result<HostCounts> {
+    HostCounts counts;
+    const auto leases = journal.leases();
+    const auto unfinished = journal.unfinished();
+    if (!leases || !unfinished) return tl::unexpected(leases ? unfinished.error() : leases.error());
+    for (const LeaseRecord& lease : *leases) ++counts.leases[lease.pool.str()];
+    for (const MigrationRecord& record : *unfinished)
+      ++counts.unfinished[{std::string(toString(record.role)), std::string(toString(record.outcome))}];
+    counts.agents = agents.open();
+    return counts;
+  });
+}
+
 void sayWhatGoesOn(const Coordinator& coordinator) {
   for (const MigrationRecord& record : coordinator.running()) {
     spdlog::warn(
@@ -188,6 +204,14 @@ Result<void> runDaemon(const Config& config) {
   // so.
   if (auto opened = hook_socket.open(config.hook_socket); !opened)
     spdlog::error("{}", opened.error().sentence());
+
+  Metrics metrics(bulletin, clock, [&] { return hostCounts(loop, **journal, agents); });
+  std::unique_ptr<MetricsServer> metrics_server;
+  if (!config.metrics_listen.empty()) {
+    auto opened = MetricsServer::open(config.metrics_listen, metrics);
+    if (!opened) spdlog::error("{}", opened.error().sentence());  // no reason to move no VMs
+    if (opened) metrics_server = std::move(*opened);
+  }
 
   boost::asio::signal_set signals(loop, SIGTERM, SIGINT);
   std::thread stopper;

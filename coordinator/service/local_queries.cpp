@@ -3,6 +3,7 @@
 
 #include "coordinator/migration/plan_json.hpp"
 #include "coordinator/migration/spans.hpp"
+#include "coordinator/migration/transfer_samples.hpp"
 #include "coordinator/service/convert.hpp"
 #include "coordinator/service/local_service.hpp"
 #include "coordinator/service/on_loop.hpp"
@@ -54,7 +55,7 @@ grpc::Status LocalService::Show(grpc::ServerContext*, const v1::ShowRequest* req
   *reply->mutable_migration() = toMessage(story->record);
   std::map<DeviceAlias, VfName> source_vfs;
   for (const FactRecord& fact : story->facts) {
-    if (fact.name.rfind(kTrafficFacts, 0) == 0) continue;  // typed, below
+    if (fact.name.rfind(kTrafficFacts, 0) == 0 || fact.name == kTransferSamples) continue;  // typed, below
     auto* value = reply->add_facts();
     value->set_name(fact.name);
     value->set_value(fact.value);
@@ -69,6 +70,11 @@ grpc::Status LocalService::Show(grpc::ServerContext*, const v1::ShowRequest* req
       for (const DeviceTraffic& device : trafficFromJson(fact.value))
         *snapshot->add_devices() = toMessage(device);
     }
+  }
+  for (const FactRecord& fact : story->facts) {
+    if (fact.name != kTransferSamples) continue;
+    for (const TransferSample& sample : TransferSamples::read(fact.value))
+      *reply->add_transfer() = toMessage(sample);
   }
   if (const auto plan = planFromJson(story->record.plan))
     *reply->mutable_plan() = toMessage(*plan, source_vfs);

@@ -22,6 +22,7 @@ class LocalService final : public v1::Local::Service {
   grpc::Status Resolve(grpc::ServerContext*, const v1::ResolveRequest*, v1::ResolveReply*) override;
   grpc::Status List(grpc::ServerContext*, const v1::ListRequest*, v1::ListReply*) override;
   grpc::Status Show(grpc::ServerContext*, const v1::ShowRequest*, v1::ShowReply*) override;
+  grpc::Status Export(grpc::ServerContext*, const v1::ExportRequest*, v1::ExportReply*) override;
   grpc::Status Watch(grpc::ServerContext*, const v1::WatchRequest*,
                      grpc::ServerWriter<v1::MigrationUpdate>*) override;
   grpc::Status GetTimeline(grpc::ServerContext*, const v1::TimelineRequest*, v1::TimelineReply*) override;

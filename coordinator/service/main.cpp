@@ -8,6 +8,7 @@
 #include <filesystem>
 
 #include "coordinator/service/daemon.hpp"
+#include "coordinator/service/log_tail.hpp"
 
 namespace {
 
@@ -19,6 +20,7 @@ void openLog(const rdmove::Config& config) {
     std::filesystem::create_directories(std::filesystem::path(config.log_file).parent_path(), ignored);
     spdlog::set_default_logger(spdlog::basic_logger_mt("rdmoved", config.log_file));
   }
+  rdmove::keepLogTail();
   spdlog::set_pattern("%Y-%m-%dT%H:%M:%S.%e%z %l %v");
   spdlog::set_level(spdlog::level::from_str(config.log_level));
   spdlog::flush_on(spdlog::level::debug);

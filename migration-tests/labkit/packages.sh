@@ -8,7 +8,7 @@ BUILD_PACKAGES=(
   libsqlite3-dev libsqlitecpp-dev libgrpc++-dev protobuf-compiler protobuf-compiler-grpc libprotobuf-dev
   nlohmann-json3-dev libtomlplusplus-dev libpugixml-dev libcli11-dev libspdlog-dev libfmt-dev
   libnl-3-dev libnl-route-3-dev libsystemd-dev libexpected-dev
-  libgtest-dev libgmock-dev librapidcheck-dev python3
+  prometheus-cpp-dev libgtest-dev libgmock-dev librapidcheck-dev python3
   libibumad-dev libibmad-dev opensm ibsim-utils libumad2sim0 infiniband-diags
 )
 

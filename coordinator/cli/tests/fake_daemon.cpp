@@ -66,6 +66,12 @@ grpc::Status FakeDaemon::Examine(grpc::ServerContext*, const v1::MigrateRequest*
   return show_vf(*request, *reply);
 }
 
+grpc::Status FakeDaemon::Show(grpc::ServerContext*, const v1::ShowRequest* request, v1::ShowReply* reply) {
+  return show ? show(*request, *reply) : grpc::Status(grpc::StatusCode::UNIMPLEMENTED, "not set");
+}
+grpc::Status FakeDaemon::Export(grpc::ServerContext*, const v1::ExportRequest* request, v1::ExportReply* reply) {
+  return exported ? exported(*request, *reply) : grpc::Status(grpc::StatusCode::UNIMPLEMENTED, "not set");
+}
 grpc::Status FakeDaemon::Migrate(grpc::ServerContext* context, const v1::MigrateRequest* request,
                                              Updates* updates) {
   return migrate(*context, *request, *updates);

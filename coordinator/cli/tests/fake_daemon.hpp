@@ -33,6 +33,8 @@ class FakeDaemon : private v1::Local::Service {
   std::function<grpc::Status(grpc::ServerContext&, const v1::WatchRequest&, Updates&)> watch;
   Call<v1::MigrateRequest, v1::ExamineReply> examine;
   Call<v1::ListRequest, v1::ListReply> list;
+  Call<v1::ShowRequest, v1::ShowReply> show;
+  Call<v1::ExportRequest, v1::ExportReply> exported;
   Call<v1::ListVfsRequest, v1::ListVfsReply> list_vfs;
   Call<v1::ShowVfRequest, v1::ShowVfReply> show_vf;
   Call<v1::CancelRequest, v1::CancelReply> cancel;
@@ -48,6 +50,8 @@ class FakeDaemon : private v1::Local::Service {
   grpc::Status Watch(grpc::ServerContext*, const v1::WatchRequest*, Updates*) override;
   grpc::Status Examine(grpc::ServerContext*, const v1::MigrateRequest*, v1::ExamineReply*) override;
   grpc::Status List(grpc::ServerContext*, const v1::ListRequest*, v1::ListReply*) override;
+  grpc::Status Show(grpc::ServerContext*, const v1::ShowRequest*, v1::ShowReply*) override;
+  grpc::Status Export(grpc::ServerContext*, const v1::ExportRequest*, v1::ExportReply*) override;
   grpc::Status ListVfs(grpc::ServerContext*, const v1::ListVfsRequest*, v1::ListVfsReply*) override;
   grpc::Status ShowVf(grpc::ServerContext*, const v1::ShowVfRequest*, v1::ShowVfReply*) override;
   grpc::Status Cancel(grpc::ServerContext*, const v1::CancelRequest*, v1::CancelReply*) override;

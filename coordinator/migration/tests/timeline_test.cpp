@@ -173,5 +173,34 @@ TEST(TimelineSvg, serves_light_and_dark_and_needs_nothing_else) {
   EXPECT_THAT(svg, HasSubstr("410.5 ms"));
 }
 
+TEST(TimelineBlackout, is_from_the_unplug_to_the_guests_word_on_whichever_host) {
+  Timeline timeline{"id", "vm1", "Completed", {}};
+  EXPECT_FALSE(blackoutOf(timeline));
+  timeline.spans = {{"hosta departure", "Preflight", 0, 1000, false, ""},
+                    {"hosta departure", "Unplugging", 2000, 3000, false, ""}};
+  ASSERT_TRUE(blackoutOf(timeline));
+  EXPECT_FALSE(blackoutOf(timeline)->end_us);
+  EXPECT_THAT(renderSvg(timeline), HasSubstr(">without RDMA</text>"));
+  timeline.spans.push_back({"hostb arrival", "RestoringGuest", 5000, 6000, true, ""});
+  EXPECT_FALSE(blackoutOf(timeline)->end_us);
+  timeline.spans.push_back({"hostb arrival", "RestoringGuest", 6000, 9500, false, ""});
+  EXPECT_EQ(blackoutOf(timeline)->begin_us, 2000);
+  EXPECT_EQ(blackoutOf(timeline)->end_us, 9500);
+  EXPECT_THAT(renderSvg(timeline), HasSubstr("without RDMA 7.5 ms"));
+}
+
+TEST(TimelineCurves, are_drawn_on_the_axis_of_the_bars_and_on_one_scale) {
+  Timeline timeline{"id", "vm1", "Completed", {{"hosta departure", "Transferring", 0, 2000000, false, ""}}};
+  EXPECT_THAT(renderSvg(timeline), Not(HasSubstr("MiB/s")));
+  timeline.curves = {{"sent", {{0, 0}, {1000000, 2.0 * 1024 * 1024}, {99000000, 1e300}}},
+                     {"<dirtied>", {{1000000, 1024.0 * 1024}}}};
+  timeline.curves[0].points.pop_back();
+  const std::string svg = renderSvg(timeline);
+  EXPECT_THAT(svg, HasSubstr(">2.0 MiB/s</text>"));
+  EXPECT_THAT(svg, HasSubstr("M208.0 "));  // the axis' left edge
+  EXPECT_THAT(svg, HasSubstr("L558.0 "));  // its middle
+  EXPECT_THAT(svg, HasSubstr("&lt;dirtied&gt;"));
+}
+
 }  // namespace
 }  // namespace rdmove

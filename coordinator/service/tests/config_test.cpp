@@ -34,6 +34,9 @@ server_cert = "/lab/sc.pem"
 server_key = "/lab/sk.pem"
 client_cert = "/lab/cc.pem"
 client_key = "/lab/ck.pem"
+[metrics]
+listen = "127.0.0.1:9177"
+
 [timeouts]
 agent_ms = 1
 prepare_ms = 2
@@ -67,6 +70,7 @@ TEST(Config, every_key_arrives) {
   EXPECT_EQ(config.host, HostName("hosta"));
   EXPECT_EQ(config.state_dir, "/lab/state");
   EXPECT_EQ(config.socket, "/lab/rdmoved.sock");
+  EXPECT_EQ(config.metrics_listen, "127.0.0.1:9177");
   EXPECT_EQ(config.hook_socket, "/lab/hook.sock");
   EXPECT_EQ(config.log_file, "/lab/rdmoved.log");
   EXPECT_EQ(config.log_level, "debug");

@@ -1,3 +1,6 @@
+rdmove_test(metrics_test SOURCES ${CMAKE_CURRENT_LIST_DIR}/metrics_test.cpp ${CMAKE_CURRENT_LIST_DIR}/log_tail_test.cpp
+  LIBS rdmove_service prometheus-cpp::core)
+
 # Tests of the daemon's two APIs, over real gRPC on the loopback; what is behind them are fakes and a real journal.
 rdmove_test(partner_service_test
   SOURCES ${PROJECT_SOURCE_DIR}/coordinator/preflight/tests/occupancy_test.cpp
