@@ -20,6 +20,7 @@ set_up_packages() {
 # set_up_build TARGET...: configures once, builds what changed. Output only when it fails, or on a terminal.
 set_up_build() {
   local log=$BUILD/build.log
+  [[ -z ${RDMOVE_PREBUILT:-} ]] || return 0   # $BUILD has what was installed from packages (packages-kit)
   mkdir -p "$BUILD"
   if [[ ! -e $BUILD/build.ninja ]]; then
     cmake -S "$top" -B "$BUILD" -G Ninja -DCMAKE_BUILD_TYPE=RelWithDebInfo >"$log" 2>&1 ||
