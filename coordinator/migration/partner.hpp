@@ -13,6 +13,7 @@
 #include "coordinator/base/result.hpp"
 #include "coordinator/journal/journal.hpp"
 #include "coordinator/migration/plan.hpp"
+#include "coordinator/preflight/adapter_checks.hpp"
 #include "coordinator/preflight/finding.hpp"
 
 namespace rdmove {
@@ -46,7 +47,7 @@ class Partner {
   virtual ~Partner() = default;
   /// kIncompatible when the partner speaks another version of the API; kConflict when it is this very host.
   virtual Result<void> hello() = 0;
-  virtual Result<std::vector<Finding>> examine(const Plan& plan) = 0;
+  virtual Result<std::vector<Finding>> examine(const Plan& plan, const SourceFacts& facts) = 0;
   virtual Result<std::vector<LeasedVf>> reserve(const Plan& plan, std::chrono::milliseconds hold) = 0;
   virtual Result<void> releaseIdentity(const MigrationId& id, const Traffic& before) = 0;
   virtual Result<WithdrawAnswer> withdraw(const MigrationId& id, bool source_runs) = 0;

@@ -187,6 +187,24 @@ void Examiner::askAgent(Look& look) {
   }
 }
 
+/// What cannot be read is not told: the partner then has nothing to compare.
+SourceFacts Examiner::factsOf(const Look& look) const {
+  SourceFacts facts;
+  facts.clock = std::chrono::system_clock::now();
+  const auto vfs = fabric_.vfs();
+  const auto pfs = fabric_.pfs();
+  if (!vfs || !pfs) return facts;
+  for (const auto& [alias, name] : look.result.source_vfs) {
+    const auto vf =
+        std::find_if(vfs->begin(), vfs->end(), [&](const VfInfo& one) { return one.name == name; });
+    if (vf == vfs->end()) continue;
+    const auto pf =
+        std::find_if(pfs->begin(), pfs->end(), [&](const PfInfo& one) { return one.pci == vf->pf; });
+    if (pf != pfs->end() && !vf->pf.empty()) facts.adapters.push_back(adapterOf(alias, *pf));
+  }
+  return facts;
+}
+
 void Examiner::askPartner(Look& look) {
   const HostName& name = look.plan.destination;
   if (name == config_.host) {
@@ -209,7 +227,7 @@ void Examiner::askPartner(Look& look) {
                  fmt::format("Add it to pools of [partners.{}] if it is the same fabric.", name.str()));
     }
   }
-  auto findings = (*partner)->examine(look.plan);
+  auto findings = (*partner)->examine(look.plan, factsOf(look));
   if (!findings) return look.fail("partner-silent", findings.error());
   for (Finding& finding : *findings) look.result.findings.push_back(std::move(finding));
 }

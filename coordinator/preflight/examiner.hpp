@@ -10,6 +10,7 @@
 
 #include "coordinator/migration/agent_desk.hpp"
 #include "coordinator/migration/plan.hpp"
+#include "coordinator/preflight/adapter_checks.hpp"
 #include "coordinator/preflight/finding.hpp"
 
 namespace boost::asio {
@@ -44,7 +45,7 @@ class Examiner {
   std::vector<Finding> examineDomain(const Plan& request);
   /// The destination's part, asked by a partner: pools, free VFs, the domain's absence.
   std::vector<Finding> examineArrival(const Plan& plan, const HostName& source,
-                                      const std::vector<VfName>& leased_vfs);
+                                      const std::vector<VfName>& leased_vfs, const SourceFacts& facts = {});
   /// This host alone.
   std::vector<Finding> examineHost();
 
@@ -62,6 +63,7 @@ class Examiner {
   void checkMemory(Look& look);
   void askAgent(Look& look);
   void askPartner(Look& look);
+  SourceFacts factsOf(const Look& look) const;
   void examineRoom(Look& look, const PartnerConfig& partner, const std::vector<VfName>& leased_vfs);
   void examinePool(Look& look, const Room& room, const PoolName& pool, const std::vector<MovingVf>& wanted);
   void examinePools(Look& look);

@@ -24,8 +24,14 @@ struct Examiner::Room {
 };
 
 std::vector<Finding> Examiner::examineArrival(const Plan& plan, const HostName& source,
-                                              const std::vector<VfName>& leased_vfs) {
+                                              const std::vector<VfName>& leased_vfs,
+                                              const SourceFacts& facts) {
   Look look{config_, {}, plan, {}, {}, false};
+  look.facts = facts;
+  if (facts.clock) {
+    for (Finding& finding : compareClocks(*facts.clock, std::chrono::system_clock::now(), config_.host.str()))
+      look.result.findings.push_back(std::move(finding));
+  }
   const auto partner = config_.partners.find(source);
   if (partner == config_.partners.end()) {
     look.error("unknown-source",
@@ -105,6 +111,14 @@ void Examiner::examinePool(Look& look, const Room& room, const PoolName& pool,
                  "Correct the model with rdmove define, or the port's mode (mlxconfig LINK_TYPE).");
       continue;
     }
+    for (const Adapter& adapter : look.facts.adapters) {
+      const auto pf = std::find_if(room.pfs.begin(), room.pfs.end(), [&](const PfInfo& one) {
+        return !one.pci.empty() && one.pci == free[i].pf;
+      });
+      if (adapter.alias != vf.alias || pf == room.pfs.end()) continue;
+      for (Finding& finding : compareAdapters(adapter, *pf, config_.host.str()))
+        look.result.findings.push_back(std::move(finding));
+    }
     const auto planned = fabric_.planIdentity(free[i].name, wanted[i], std::nullopt);
     if (!planned) look.fail("identity", planned.error());
   }
@@ -158,7 +172,8 @@ std::vector<Finding> Examiner::examineHost() {
     }
   }
   const auto beside = std::filesystem::path(config_.hook_socket).parent_path();
-  look.result.findings.push_back(checkHook({HookFiles().program, beside / "hook-called"}, config_.host.str()));
+  look.result.findings.push_back(
+      checkHook({HookFiles().program, beside / "hook-called"}, config_.host.str()));
   if (config_.insecure) {
     look.add(Severity::kWarning, "insecure", "The partner API has no TLS.",
              "Set insecure = false and give it certificates.");

@@ -17,6 +17,7 @@ struct Examiner::Look {
   DomainStatus status;
   std::string live_xml;
   bool domain_fits = false;
+  SourceFacts facts{};           ///< examineArrival: what the source told of itself
   std::vector<MovingVf> owed{};  ///< devices that an arrival has not brought back yet; the VM may move on
 
   void add(Severity severity, std::string code, std::string sentence, std::string remedy = {}) {

@@ -116,6 +116,35 @@ MigrationOptions fromMessage(const v1::MigrateOptions& message, std::chrono::mil
   return options;
 }
 
+v1::PartnerAdapter toMessage(const Adapter& adapter) {
+  v1::PartnerAdapter message;
+  message.set_alias(adapter.alias.str());
+  message.set_driver(adapter.driver);
+  message.set_firmware(adapter.firmware);
+  message.set_mtu(static_cast<unsigned>(adapter.mtu.value_or(0)));
+  message.set_speed_mbit(static_cast<unsigned>(adapter.speed_mbit.value_or(0)));
+  return message;
+}
+
+SourceFacts factsOf(const v1::PartnerExamineRequest& request) {
+  constexpr int kMostAdapters = 16;
+  constexpr std::size_t kLongestWord = 64;
+  constexpr unsigned kMostNumber = 100000000;
+  SourceFacts facts;
+  const auto number = [](unsigned value) {
+    return value == 0 || value > kMostNumber ? std::nullopt : std::optional<int>(static_cast<int>(value));
+  };
+  for (const v1::PartnerAdapter& message : request.adapters()) {
+    if (facts.adapters.size() == kMostAdapters) break;
+    facts.adapters.push_back(
+        {DeviceAlias(message.alias().substr(0, kLongestWord)), message.driver().substr(0, kLongestWord),
+         message.firmware().substr(0, kLongestWord), number(message.mtu()), number(message.speed_mbit())});
+  }
+  if (request.wall_us() > 0)
+    facts.clock = std::chrono::system_clock::time_point(std::chrono::microseconds(request.wall_us()));
+  return facts;
+}
+
 v1::TransferPoint toMessage(const TransferSample& sample) {
   v1::TransferPoint message;
   message.set_wall_us(sample.wall_us);

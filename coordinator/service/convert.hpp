@@ -42,6 +42,9 @@ v1::DeviceTraffic toMessage(const DeviceTraffic& traffic);
 Traffic fromMessages(const google::protobuf::RepeatedPtrField<v1::DeviceTraffic>& devices);
 v1::Finding toMessage(const Finding& finding);
 Finding fromMessage(const v1::Finding& finding);
+v1::PartnerAdapter toMessage(const Adapter& adapter);
+/// Bounded, as it comes from a partner.
+SourceFacts factsOf(const v1::PartnerExamineRequest& request);
 v1::PartnerVf toMessage(const MovingVf& vf);
 Result<MovingVf> fromMessage(const v1::PartnerVf& vf);
 v1::ArrivalReport toMessage(const ArrivalReport& report);

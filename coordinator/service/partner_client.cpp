@@ -15,6 +15,10 @@
 namespace rdmove {
 namespace {
 
+std::int64_t microseconds(std::chrono::system_clock::time_point time) {
+  return std::chrono::duration_cast<std::chrono::microseconds>(time.time_since_epoch()).count();
+}
+
 /// Reads the stream on a thread of its own; destroying it cancels the call and joins.
 class GrpcFollowing : public Following {
  public:
@@ -90,12 +94,14 @@ class GrpcPartner : public Partner {
     return {};
   }
 
-  Result<std::vector<Finding>> examine(const Plan& plan) override {
+  Result<std::vector<Finding>> examine(const Plan& plan, const SourceFacts& facts) override {
     v1::PartnerExamineRequest request;
     request.set_domain(plan.domain);
     request.set_uuid(plan.uuid.str());
     request.set_source_host(config_.host.str());
     for (const MovingVf& vf : plan.vfs) *request.add_vfs() = toMessage(vf);
+    for (const Adapter& adapter : facts.adapters) *request.add_adapters() = toMessage(adapter);
+    if (facts.clock) request.set_wall_us(microseconds(*facts.clock));
     v1::PartnerExamineReply reply;
     if (auto called = call("ask " + partner_.name.str(), &v1::Partner::Stub::Examine, request, reply);
         !called) {

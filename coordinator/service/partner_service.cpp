@@ -103,7 +103,7 @@ grpc::Status PartnerService::Examine(grpc::ServerContext* context, const v1::Par
   if (!leases) return toStatus(leases.error());
   std::vector<VfName> leased;
   for (const LeaseRecord& lease : *leases) leased.push_back(lease.vf);
-  for (const Finding& finding : examiner_.examineArrival(plan, *host, leased))
+  for (const Finding& finding : examiner_.examineArrival(plan, *host, leased, factsOf(*request)))
     *reply->add_findings() = toMessage(finding);
   return grpc::Status::OK;
 }

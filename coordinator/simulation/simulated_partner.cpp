@@ -62,7 +62,7 @@ Result<void> SimulatedPartner::hello() {
   return call<void>("greet the partner", [](CoordinatorProcess&, Done<void> done) { done({}); });
 }
 
-Result<std::vector<Finding>> SimulatedPartner::examine(const Plan& plan) {
+Result<std::vector<Finding>> SimulatedPartner::examine(const Plan& plan, const SourceFacts&) {
   return call<std::vector<Finding>>(
       "ask the partner",
       [plan, source = client_.name](CoordinatorProcess& there, Done<std::vector<Finding>> done) {

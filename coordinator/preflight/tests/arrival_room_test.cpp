@@ -38,6 +38,7 @@ class ArrivalRoom : public testing::Test {
 
   static PfInfo pf(const std::string& netdev) {
     PfInfo info;
+    info.pci = "pci-of-" + netdev;
     info.pool = kPool;
     info.netdev = netdev;
     info.rdma = "mlx5_" + netdev;
@@ -47,6 +48,7 @@ class ArrivalRoom : public testing::Test {
   static VfInfo vfOf(const std::string& netdev, const std::string& pci) {
     VfInfo info{VfName(pci), kPool, "sriov", netdev, {}, "vfio-pci", 7};
     info.link_layer = "Ethernet";
+    info.pf = "pci-of-" + netdev;
     return info;
   }
   std::vector<std::pair<std::string, Severity>> answer() {
@@ -54,7 +56,7 @@ class ArrivalRoom : public testing::Test {
     ON_CALL(fabric, vfs).WillByDefault(Return(vfs));
     Examiner examiner(loop, hypervisor, fabric, partners, agents, config);
     std::vector<std::pair<std::string, Severity>> out;
-    for (const Finding& finding : examiner.examineArrival(plan, HostName("hosta"), {}))
+    for (const Finding& finding : examiner.examineArrival(plan, HostName("hosta"), {}, facts))
       out.emplace_back(finding.code, finding.severity);
     return out;
   }
@@ -67,6 +69,7 @@ class ArrivalRoom : public testing::Test {
   NoAgents links;
   AgentDesk agents{links};
   Config config;
+  SourceFacts facts;
   Plan plan;
   MovingVf vf;
   std::vector<PfInfo> pfs = {pf("ens1"), pf("ens2")};
@@ -104,6 +107,20 @@ TEST_F(ArrivalRoom, a_vf_that_vfio_cannot_have_is_passed_over) {
 TEST_F(ArrivalRoom, the_other_link_layer_is_refused) {
   plan.vfs[0].declaration.model = Model::kVirtualSwitch;
   EXPECT_EQ(answer(), (Answer{{"other-link-layer", Severity::kError}}));
+}
+
+TEST_F(ArrivalRoom, the_adapter_that_it_would_come_to_is_compared_with_the_one_that_it_leaves) {
+  pfs[0].mtu = 1500;
+  pfs[1].mtu = 9000;
+  facts.adapters = {{DeviceAlias("ua-rdma0"), "", "", 9000, std::nullopt}};
+  EXPECT_EQ(answer(), (Answer{{"smaller-mtu", Severity::kWarning}}));
+  facts.adapters[0].alias = DeviceAlias("ua-other");
+  EXPECT_EQ(answer(), Answer());
+}
+
+TEST_F(ArrivalRoom, a_clock_that_is_hours_off_is_said) {
+  facts.clock = std::chrono::system_clock::now() - std::chrono::hours(3);
+  EXPECT_EQ(answer(), (Answer{{"clocks", Severity::kWarning}}));
 }
 
 }  // namespace
