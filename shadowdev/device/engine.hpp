@@ -23,6 +23,12 @@ struct ShadowOptions {
   bool records = false;
   /// How long threads may stay inside a provider call when a move begins.
   std::chrono::milliseconds quiesce_within{200};
+  /// How long after its move to ERR a QP on an SRQ is waited for to say that it takes no more from there
+  /// (LAST_WQE_REACHED). rxe never says it; nothing was under way any more. 0: for ever.
+  std::chrono::milliseconds last_wqe_within{0};
+  /// How long nothing may have come to a UD QP before it is taken away: nobody holds its peers, and what they
+  /// answer to its last datagrams would be lost.
+  std::chrono::milliseconds datagram_silence{0};
   /// How long control calls wait for a device that is away; then EBUSY.
   std::chrono::milliseconds control_wait{0};
   std::uint32_t seed = 1;
@@ -72,9 +78,11 @@ class Engine {
   int grant(VirtualQp& qp);
   int post_marker(VirtualQp& qp);
   [[nodiscard]] static bool drained(VirtualQp& qp);
+  [[nodiscard]] bool is_silent(VirtualQp& qp);  ///< UD: nothing has come for a while
   int psns(VirtualQp& qp, std::uint32_t& send, std::uint32_t& receive);
   int freeze(VirtualQp& qp);
-  int take_away(VirtualQp& qp);  ///< EAGAIN: its queues are not empty yet
+  [[nodiscard]] bool is_empty(VirtualQp& qp) const;  ///< with qp.lock
+  int take_away(VirtualQp& qp);                      ///< EAGAIN: its queues are not empty yet
   void unhold(VirtualQp& qp);
   void lose(VirtualQp& qp, bool event);
   void revoke(VirtualQp& qp);            ///< takes a grant back

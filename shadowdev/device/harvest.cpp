@@ -101,6 +101,7 @@ void sort_in(VirtualCq& cq, ibv_wc wc) {
   {
     const std::lock_guard hold(qp->lock);
     qp->quiet = 0;
+    if (Engine::waits(*qp)) qp->last_seen = std::chrono::steady_clock::now();
     if (keep_back(*qp, cq, wc)) return;
     if (qp->qp_type == IBV_QPT_UD && is_receive(wc)) name_source(*qp, wc);
     if (qp->records) settle(*qp, cq, wc);

@@ -130,7 +130,8 @@ Result<Mover::Step> Mover::drain(Lock& hold) {
       progress.agreed = settle_with_peer(*qp, progress, hold);
     } else {
       const bool sends = qp->qp_type == IBV_QPT_UD && !qp->lost;
-      progress.agreed = !sends || (engine_.post_marker(*qp) == 0 && engine_.drained(*qp));
+      progress.agreed =
+          !sends || (engine_.post_marker(*qp) == 0 && engine_.drained(*qp) && engine_.is_silent(*qp));
     }
     agreed = agreed && progress.agreed;
   }

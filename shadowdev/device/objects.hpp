@@ -7,10 +7,12 @@
 #include <infiniband/verbs.h>
 
 #include <atomic>
+#include <chrono>
 #include <condition_variable>
 #include <deque>
 #include <list>
 #include <map>
+#include <memory>
 #include <mutex>
 #include <optional>
 #include <shared_mutex>
@@ -21,6 +23,7 @@
 
 #include "shadowdev/device/gid_table.hpp"
 #include "shadowdev/device/receive_ring.hpp"
+#include "shadowdev/device/send_ops.hpp"
 #include "shadowdev/model/objects.hpp"
 
 namespace rdmove::shadow {
@@ -90,6 +93,9 @@ struct Outstanding {
 };
 
 struct VirtualQp : ibv_qp {
+  /// What ibv_qp_ex has behind ibv_qp, for those that were made with send operations (send_ops.hpp). First.
+  alignas(std::uint64_t) std::byte send_functions[sizeof(ibv_qp_ex) - sizeof(ibv_qp)] = {};
+  std::unique_ptr<SendOps> send_ops;
   std::atomic<ibv_qp*> target{nullptr};
   Gate<ibv_qp, VirtualQp> gate;
 
@@ -120,6 +126,8 @@ struct VirtualQp : ibv_qp {
   bool doomed = false;  ///< its peer's device went while it was being frozen: it is lost when it is empty
   bool lost = false;    ///< in ERR without a physical QP, until RESET
   unsigned quiet = 0;   ///< rounds without a completion, of one that cannot say when it is empty
+  std::chrono::steady_clock::time_point error_since{};
+  std::chrono::steady_clock::time_point last_seen{};  ///< a completion, or the begin of the move
   std::uint64_t marker = 0;  ///< wr_id of both markers: random, so that it is no wr_id of the program
   bool flush_done = false;
   std::size_t flushed = 0;

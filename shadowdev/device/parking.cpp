@@ -10,6 +10,8 @@ namespace {
 
 /// Rounds without a completion after which a QP that cannot be asked counts as empty.
 constexpr unsigned kQuietRounds = 64;
+/// Likewise, of one on an SRQ from which nothing says that it has taken the last.
+constexpr unsigned kQuietWithoutEvent = 2;
 
 bool is_connected(const VirtualQp& qp) {
   return qp.attr.qp_state == IBV_QPS_RTR || qp.attr.qp_state == IBV_QPS_RTS;
@@ -33,6 +35,7 @@ void Engine::hold(VirtualQp& qp) {
   qp.marker_posted = qp.marker_done = qp.receive_marker_posted = qp.error_posted = qp.flush_done = false;
   qp.flushed = 0;
   qp.quiet = 0;
+  qp.last_seen = std::chrono::steady_clock::now();
 }
 
 int Engine::grant(VirtualQp& qp) {
@@ -77,6 +80,11 @@ bool Engine::drained(VirtualQp& qp) {
   return qp.attr.qp_state != IBV_QPS_RTS || qp.marker_done || qp.physical == nullptr;
 }
 
+bool Engine::is_silent(VirtualQp& qp) {
+  const std::lock_guard hold(qp.lock);
+  return std::chrono::steady_clock::now() - qp.last_seen >= options.datagram_silence;
+}
+
 int Engine::psns(VirtualQp& qp, std::uint32_t& send, std::uint32_t& receive) {
   const std::lock_guard hold(qp.lock);
   if (qp.physical == nullptr) return EINVAL;
@@ -109,7 +117,16 @@ int Engine::freeze(VirtualQp& qp) {
   attr.qp_state = IBV_QPS_ERR;
   const int error = physical.modify_qp(qp.physical, &attr, IBV_QP_STATE);
   qp.error_posted = error == 0;
+  qp.error_since = std::chrono::steady_clock::now();
   return error;
+}
+
+bool Engine::is_empty(VirtualQp& qp) const {
+  // It was in ERR before our marker receive: nothing says when its queues are empty.
+  if (qp.broken) return ++qp.quiet >= kQuietRounds;
+  if (qp.flush_done || qp.srq == nullptr || options.last_wqe_within.count() == 0) return qp.flush_done;
+  const bool had_its_time = std::chrono::steady_clock::now() - qp.error_since >= options.last_wqe_within;
+  return ++qp.quiet >= kQuietWithoutEvent && had_its_time;
 }
 
 int Engine::take_away(VirtualQp& qp) {
@@ -119,12 +136,7 @@ int Engine::take_away(VirtualQp& qp) {
   {
     const std::lock_guard hold(qp.lock);
     if (qp.phase.load() == Phase::Parked) return 0;
-    if (qp.broken) {
-      // It was in ERR before our marker receive: nothing says when its queues are empty.
-      if (++qp.quiet < kQuietRounds) return EAGAIN;
-    } else if (!qp.flush_done) {
-      return EAGAIN;
-    }
+    if (!is_empty(qp)) return EAGAIN;
     if (qp.marker_path != nullptr) {
       if (const int error = physical.destroy_ah(qp.marker_path)) return error;
       qp.marker_path = nullptr;

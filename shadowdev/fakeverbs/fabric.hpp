@@ -46,6 +46,7 @@ class Fabric {
   void run(unsigned most_steps = 1'000'000);
 
   Faults faults;
+  bool says_last_wqe = true;  ///< rxe does not
 
  private:
   friend class FakeVerbs;

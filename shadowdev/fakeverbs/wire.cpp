@@ -114,7 +114,10 @@ void Wire::enter_error(Qp& qp) {
 void Wire::show(Qp& qp) {
   const Late late = qp.late.front();
   qp.late.pop_front();
-  if (late.last_wqe_reached) return raise(IBV_EVENT_QP_LAST_WQE_REACHED, &qp);
+  if (late.last_wqe_reached) {
+    if (fabric.says_last_wqe) raise(IBV_EVENT_QP_LAST_WQE_REACHED, &qp);
+    return;
+  }
   push(late.to_send_cq ? qp.send_cq : qp.recv_cq, late.wc, late.solicited);
 }
 

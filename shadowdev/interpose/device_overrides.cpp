@@ -44,6 +44,10 @@ int shadow_query_port(ibv_context* context, std::uint8_t port, ibv_port_attr* ou
   return error;
 }
 
+ibv_qp* shadow_create_qp_ex(ibv_context*, ibv_qp_init_attr_ex* init) {
+  return create_with_send_ops(shadow(), init);
+}
+
 ibv_context* open_device(ibv_device* device) {
   const char* against = reason_against(device, __builtin_return_address(0));
   if (against != nullptr) {
@@ -61,6 +65,7 @@ ibv_context* open_device(ibv_device* device) {
     return real().ibv_open_device(device);
   }
   opened.query_port = shadow_query_port;
+  opened.create_qp_ex = shadow_create_qp_ex;
   opened.guid = real().ibv_get_device_guid(device);
   opened.index = real().ibv_get_device_index != nullptr ? real().ibv_get_device_index(device) : -1;
   std::vector<ibv_gid> gids;

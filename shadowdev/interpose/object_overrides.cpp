@@ -116,7 +116,7 @@ int destroy_qp(ibv_qp* qp) {
 }
 
 ibv_qp_ex* qp_to_qp_ex(ibv_qp* qp) {
-  return is_shadowed(qp->context) ? nullptr : real().ibv_qp_to_qp_ex(qp);
+  return is_shadowed(qp->context) ? send_ops_of(qp) : real().ibv_qp_to_qp_ex(qp);
 }
 
 int query_ece(ibv_qp* qp, ibv_ece* ece) {

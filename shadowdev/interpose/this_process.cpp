@@ -21,8 +21,10 @@ std::string environment(const char* name, const char* otherwise) {
 
 ShadowOptions options() {
   ShadowOptions chosen;
-  chosen.control_wait = std::chrono::seconds(60);  // a move's own bounds are shorter
+  chosen.control_wait = std::chrono::seconds(60);          // a move's own bounds are shorter
   chosen.quiesce_within = std::chrono::milliseconds(500);  // a crowded host runs a guest late
+  chosen.datagram_silence = std::chrono::milliseconds(100);
+  chosen.last_wqe_within = std::chrono::milliseconds(20);
   chosen.seed = std::random_device()();
   return chosen;
 }

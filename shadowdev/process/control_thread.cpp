@@ -17,6 +17,8 @@ namespace {
 
 constexpr Milliseconds kNextRound{1};
 constexpr Milliseconds kNextTry{20};  // for a device that is not there yet
+// From where there is no way back; then an error is better than silence.
+constexpr Milliseconds kLongestWayOut{10'000};
 constexpr Milliseconds kRelinkAfter{1'000};
 constexpr std::chrono::seconds kOpenWaits{60};
 
@@ -147,6 +149,11 @@ bool ControlThread::step(Move& move) {
     case At::Parking: {
       if (goes_back_ && move.mover.can_roll_back()) {
         move.mover.roll_back();
+        return true;
+      }
+      if (goes_back_ && clock_.now() > deadline_ + kLongestWayOut) {
+        options_.say("its queues do not become empty: what was under way there has ended with errors");
+        move.mover.lose();
         return true;
       }
       const auto parked = move.mover.park();

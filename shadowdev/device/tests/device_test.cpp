@@ -137,6 +137,25 @@ TEST_F(DeviceTest, anSrqKeepsItsReceivesInOrder) {
               ElementsAre(good(0), good(1), good(2), good(3), good(4), good(5), good(6), good(7)));
 }
 
+TEST_F(DeviceTest, anSrqWhoseQueuePairsNeverSayThatTheyTookTheLastMovesToo) {
+  fabric.says_last_wqe = false;
+  for (Process* one : {&left, &right})
+    one->verbs.engine().options.last_wqe_within = std::chrono::milliseconds(1);
+  End a(left.verbs, "left0", {.srq = true}), b(right.verbs, "right0", {.srq = true});
+  End::connect(a, b);
+  for (std::uint64_t i = 0; i < 6; ++i) ASSERT_EQ(a.receive(i, 64 * i, 64), 0);
+  ASSERT_EQ(b.send(IBV_WR_SEND, 1, 0, 8, IBV_SEND_SIGNALED), 0);
+  Move one(left, a.context);
+  for (int i = 0; i < 1'000'000 && !one.over(); ++i) {  // by the clock here
+    one.step();
+    fabric.step();
+  }
+  ASSERT_EQ(one.at(), Move::At::Done) << one.word;
+  for (int i = 0; i < 5; ++i) ASSERT_EQ(b.send(IBV_WR_SEND, 3, 0, 8, 0), 0);
+  fabric.run();
+  EXPECT_THAT(brief(a.poll()), ElementsAre(good(0), good(1), good(2), good(3), good(4), good(5)));
+}
+
 TEST_F(DeviceTest, theSrqOfTheEndThatStaysIsNotTouched) {
   End a(left.verbs, "left0"), b(right.verbs, "right0", {.srq = true});
   End::connect(a, b);
