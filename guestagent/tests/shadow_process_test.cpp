@@ -179,6 +179,21 @@ TEST_F(ShadowProcess, bothMayBeAskedAtOnce) {
   EXPECT_THAT(take(b, 1), testing::ElementsAre(0));
 }
 
+TEST_F(ShadowProcess, aDeviceIsClosedWhenTheMoveIsOver) {
+  ibv_context* context = left.verbs.open("left0");
+  ASSERT_NE(context, nullptr);
+  auto released = a_guest.ask_to_let_go(20s);
+  ASSERT_EQ(released.wait_for(20s), std::future_status::ready);
+  std::promise<int> closed;
+  std::thread closes([&] { closed.set_value(left.verbs.close(context)); });
+  auto result = closed.get_future();
+  EXPECT_EQ(result.wait_for(50ms), std::future_status::timeout);
+  a_guest.say_ready();
+  ASSERT_EQ(result.wait_for(20s), std::future_status::ready);
+  EXPECT_EQ(result.get(), 0);
+  closes.join();
+}
+
 TEST_F(ShadowProcess, aDeviceIsNotOpenedWhileTheyAreToGo) {
   auto released = a_guest.ask_to_let_go(20s);
   ASSERT_EQ(released.wait_for(20s), std::future_status::ready);

@@ -49,8 +49,10 @@ ibv_context* ShadowVerbs::open(std::string_view device) {
 }
 
 int ShadowVerbs::close(ibv_context* shown) {
-  const std::lock_guard hold(engine_.control);
+  std::unique_lock hold(engine_.control);
   auto& context = VirtualContext::of(shown);
+  const auto is_free = [&] { return context.pins == 0; };
+  if (!engine_.came_back.wait_for(hold, engine_.options.control_wait, is_free)) return EBUSY;
   if (!context.pds.empty() || !context.cqs.empty() || !context.channels.empty()) return EBUSY;
   if (context.physical != nullptr)
     if (const int error = engine_.physical.close(context.physical)) return error;

@@ -116,6 +116,25 @@ class Engine {
   std::mt19937 random;               ///< under the control lock
 };
 
+/// Keeps a context from being closed: ibv_close_device() waits. For who goes on without the control lock.
+class Pin {
+ public:
+  /// With the control lock.
+  Pin(Engine& engine, VirtualContext& context) : engine_(engine), context_(context) { ++context_.pins; }
+  /// Without it.
+  ~Pin() {
+    const std::lock_guard hold(engine_.control);
+    --context_.pins;
+    engine_.came_back.notify_all();
+  }
+  Pin(const Pin&) = delete;
+  Pin& operator=(const Pin&) = delete;
+
+ private:
+  Engine& engine_;
+  VirtualContext& context_;
+};
+
 inline VirtualContext& context_of(const ibv_qp& qp) {
   return VirtualContext::of(qp.context);
 }

@@ -44,7 +44,12 @@ std::optional<Answer> Mover::ask(VirtualQp& qp, const Question& question, Lock& 
 }
 
 Result<void> Mover::begin_park() {
-  Lock pumping(context_.pump_lock);  // no word that the last move is off may be on its way
+  // No word that the last move is off may be on its way. Not waited for: its thread may wait for an answer
+  // that this one has to read.
+  Lock pumping(context_.pump_lock, std::try_to_lock);
+  if (!pumping.owns_lock())
+    return problem(ProblemCode::NotYet,
+                   fmt::format("{}: a peer is just being told of the last move. Try again.", context_.name));
   Lock hold(engine_.control);
   if (context_.presence != Presence::Live || context_.moving)
     return problem(ProblemCode::BadInput, fmt::format("{} is not there, or moves already.", context_.name));

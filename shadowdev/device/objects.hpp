@@ -167,6 +167,7 @@ struct VirtualContext : verbs_context {
   GidTable gids;
   Presence presence = Presence::Live;
   bool moving = false;
+  unsigned pins = 0;  ///< it may not be closed: somebody works with it outside of the control lock (Pin)
   bool ready = true;  ///< peers may connect: all but QPs has its physical object, and stays
   std::uint32_t moves = 0;
   bool numbers_differ = false;  ///< a QP was made again: its number is not the physical one

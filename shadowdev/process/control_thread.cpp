@@ -21,6 +21,7 @@ constexpr Milliseconds kNextTry{20};  // for a device that is not there yet
 constexpr Milliseconds kLongestWayOut{10'000};
 constexpr Milliseconds kRelinkAfter{1'000};
 constexpr std::chrono::seconds kOpenWaits{60};
+constexpr int kPumpEvery = 100;  // milliseconds
 
 }  // namespace
 
@@ -59,6 +60,7 @@ void ControlThread::run() {
   if (!poller_.open())
     return options_.say("no descriptor is left for the shadow: this process cannot be parked");
   link_.serve([this](const ibv_gid& from, const ibv_gid& to, std::span<const std::byte> question) {
+    moved_ = true;
     return desk_.answer(from, to, question);
   });
   watch_link();
@@ -69,9 +71,21 @@ void ControlThread::run() {
       const auto left = std::chrono::ceil<Milliseconds>(*next - clock_.now()).count();
       wait = static_cast<int>(std::clamp<std::int64_t>(left, 0, 60'000));
     }
+    // Programs that wait for an event poll nothing: what waits for a try is tried from here as well.
+    if (moved_) wait = wait < 0 ? kPumpEvery : std::min(wait, kPumpEvery);
     poller_.dispatch(wait);
     timers_.run_due(clock_.now());
+    if (engine_.to_pump.load(std::memory_order_relaxed) != 0) pump();
   }
+}
+
+void ControlThread::pump() {
+  std::vector<std::pair<std::unique_ptr<Pin>, VirtualContext*>> all;
+  {
+    const std::lock_guard hold(engine_.control);
+    for (VirtualContext* one : engine_.contexts) all.emplace_back(std::make_unique<Pin>(engine_, *one), one);
+  }
+  for (const auto& [unused, one] : all) engine_.pump(*one);
 }
 
 void ControlThread::watch_link() {
@@ -113,24 +127,25 @@ void ControlThread::agent_lost() {
 }
 
 void ControlThread::begin_moves() {
-  std::vector<VirtualContext*> all;
+  moved_ = true;
+  std::vector<std::list<Move>::iterator> fresh;
   {
     const std::lock_guard hold(engine_.control);
-    all = engine_.contexts;
+    for (VirtualContext* one : engine_.contexts) {
+      const auto moves = [&](const Move& move) { return move.context == &one->context; };
+      if (one->presence == Presence::Lost || std::any_of(moves_.begin(), moves_.end(), moves)) continue;
+      fresh.push_back(moves_.emplace(moves_.end(), engine_, *one));
+    }
   }
-  for (VirtualContext* one : all) {
-    const auto moves = [&](const Move& move) { return move.context == &one->context; };
-    if (one->presence == Presence::Lost || std::any_of(moves_.begin(), moves_.end(), moves)) continue;
-    Move& move = moves_.emplace_back(engine_, &one->context);
-    if (!noted(move, move.mover.begin_park())) moves_.pop_back();  // tried again with the next tick
-  }
+  for (const auto move : fresh)
+    if (!noted(*move, move->mover.begin_park())) moves_.erase(move);  // tried again with the next tick
 }
 
 template <class T>
 bool ControlThread::noted(Move& move, const Result<T>& result) {
   if (!result && move.word != result.error().message) {
     move.word = result.error().message;
-    options_.say(move.word);
+    if (result.error().code != ProblemCode::NotYet) options_.say(move.word);
   }
   return result.has_value();
 }

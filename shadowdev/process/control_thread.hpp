@@ -6,6 +6,7 @@
 #include <condition_variable>
 #include <functional>
 #include <list>
+#include <memory>
 #include <mutex>
 #include <string>
 #include <vector>
@@ -46,7 +47,10 @@ class ControlThread final : failover::conn::AgentListener {
   using Time = failover::conn::Time;
   enum class At : std::uint8_t { Parking, Parked, Restoring };
   struct Move {
-    Move(Engine& engine, ibv_context* shown) : context(shown), mover(engine, shown) {}
+    /// With the control lock.
+    Move(Engine& engine, VirtualContext& of)
+        : pin(engine, of), context(&of.context), mover(engine, context) {}
+    Pin pin;
     ibv_context* context;
     Mover mover;
     At at = At::Parking;
@@ -67,6 +71,7 @@ class ControlThread final : failover::conn::AgentListener {
   void end_hold();
   void report();
   void watch_link();
+  void pump();
   template <class T>
   bool noted(Move& move, const Result<T>& result);
 
@@ -83,6 +88,8 @@ class ControlThread final : failover::conn::AgentListener {
   failover::conn::Poller::Watch watch_ = failover::conn::Poller::Watch::none;
 
   std::list<Move> moves_;
+  bool moved_ =
+      false;  ///< something of ours or of a peer's has moved: there may be work that waits for a try
   bool asked_ = false;      ///< the agent waits for our word
   bool goes_back_ = false;  ///< what is parked is to come back
   Time deadline_{};
