@@ -11,7 +11,8 @@ class Resolve : public Lab {
   /// The id that `list` has first.
   static std::string newest(const std::string& host) {
     const auto list = nlohmann::json::parse(rdmove(host, {"list", "--json"}).output, nullptr, false);
-    return list.is_object() && !list["migrations"].empty() ? list["migrations"][0]["id"] : std::string();
+    if (!list.is_object() || list["migrations"].empty()) return "";
+    return list["migrations"][0]["id"];
   }
 };
 
