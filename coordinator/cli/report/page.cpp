@@ -188,6 +188,7 @@ std::string reportPage(const v1::ShowReply& show, const v1::TimelineReply& reply
   if (show.transfer_size() > 1) {
     timeline.curves = {curve("sent", show, &v1::TransferPoint::sent_bytes_per_second),
                        curve("dirtied", show, &v1::TransferPoint::dirty_bytes_per_second)};
+    timeline.curves[0].points.erase(timeline.curves[0].points.begin());  // nothing before it to be compared with
   }
   std::string page = fmt::format(
       "<!DOCTYPE html>\n<html lang=\"en\"><head><meta charset=\"utf-8\">\n"
