@@ -15,6 +15,7 @@ ExitCode ExportCommand::run(Session& session) {
   // In lines, unlike other JSON: people look through it before they hand it on.
   google::protobuf::util::JsonPrintOptions options;
   options.preserve_proto_field_names = true;
+  options.always_print_primitive_fields = true;
   options.add_whitespace = true;
   std::string text;
   if (const auto status = google::protobuf::util::MessageToJsonString(*reply, &text, options); !status.ok())
