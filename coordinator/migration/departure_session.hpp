@@ -71,6 +71,7 @@ class DepartureSession : public Session, private DepartureActions {
   void replug(Attempt attempt);
   void restoreGuest(Attempt attempt);
   void nameHoldouts();
+  void askForUnplugAgain();
   void withdraw(Attempt attempt);
 
   void recallHold(const std::string& fact);
@@ -103,6 +104,7 @@ class DepartureSession : public Session, private DepartureActions {
   std::map<DeviceAlias, VfName> source_vfs_;
   std::set<DeviceAlias> leaving_;  ///< asked to leave, not yet proven gone
   std::optional<Attempt> unplug_attempt_;
+  bool asking_again_ = false;  ///< a worker asks for the unplug once more
   std::optional<Attempt> transfer_attempt_;
   std::optional<Attempt> arrival_attempt_;
   std::optional<Attempt> mover_attempt_;

@@ -185,11 +185,29 @@ void DepartureSession::onDeviceRemovalFailed(const DeviceAlias& alias) {
               "the guest refused to give the device up", "Look at the guest's kernel log, then try again."));
 }
 
+/// A guest that was not listening when it was asked never hears of it by itself. Until this is done nothing
+/// goes on, or it would take out the device that the way back has just attached.
+void DepartureSession::askForUnplugAgain() {
+  if (!unplug_attempt_ || asking_again_) return;
+  asking_again_ = true;
+  offload<void>(
+      [this, uuid = plan_.uuid, leaving = leaving_]() -> Result<void> {
+        for (const DeviceAlias& alias : leaving) {
+          if (const auto asked = services_.hypervisor.detach(uuid, alias); !asked) return asked;
+        }
+        return {};
+      },
+      [this](Result<void>) {  // what it said: the next time, and what is there, decide
+        asking_again_ = false;
+        lookWhetherRemoved();
+      });
+}
+
 void DepartureSession::lookWhetherRemoved() {
-  if (!unplug_attempt_) return;
+  if (!unplug_attempt_ || asking_again_) return;
   offload<std::vector<MovingVf>>([this, plan = plan_] { return missing(services_.hypervisor, plan); },
                                  [this, attempt = *unplug_attempt_](Result<std::vector<MovingVf>> gone) {
-                                   if (unplug_attempt_ != attempt) return;
+                                   if (unplug_attempt_ != attempt || asking_again_) return;
                                    if (!gone && gone.error().code == ErrorCode::kNotFound) {
                                      unplug_attempt_.reset();
                                      return answer(Step::kUnplug, attempt, tl::unexpected(gone.error()));
@@ -314,7 +332,9 @@ void DepartureSession::nameHoldouts() {
                         constexpr std::chrono::milliseconds kAskAgain{2000};
                         ask_again_ = services_.timers.after(kAskAgain, [this, weak] {
                           const auto again = weak.lock();
-                          if (again && record_.phase == "UnplugStuck") nameHoldouts();
+                          if (!again || record_.phase != "UnplugStuck") return;
+                          askForUnplugAgain();
+                          nameHoldouts();
                         });
                         return;
                       }

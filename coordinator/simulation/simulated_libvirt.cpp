@@ -156,8 +156,10 @@ void guestUnplugs(World& world, Host& host, const DomainUuid& uuid) {
   if (!domain->runs()) return later();
   switch (world.guest_troubles[uuid].unplug) {
     case Unplug::kHeld:
-    case Unplug::kIgnored:
       return later();
+    case Unplug::kIgnored:  // it was not listening, and hears of it only when it is asked again
+      domain->device->leaving = false;
+      return;
     case Unplug::kRefused:
       domain->device->leaving = false;
       return world.tell(host, [uuid](HypervisorListener& to) { to.onDeviceRemovalFailed(uuid, kAlias); });
