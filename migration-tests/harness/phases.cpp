@@ -18,6 +18,7 @@ const std::vector<Phase>& phases() {
       {"departure", "Replugging", Way::kBack},         {"departure", "RestoringGuest", Way::kBack},
       {"departure", "Withdrawing", Way::kBack},        {"arrival", "Unstaging", Way::kBack},
       {"departure", "UnplugStuck", Way::kOther},       {"departure", "Unpreparing", Way::kOther},
+      {"departure", "Prepared", Way::kOther},          {"departure", "Recalling", Way::kOther},
       {"departure", "Refusing", Way::kOther},          {"arrival", "Abandoning", Way::kOther},
   };
   return all;

@@ -12,7 +12,7 @@ namespace rdmove::harness {
 enum class Way {
   kStraight,  ///< each that goes well
   kBack,      ///< one that is cancelled in its transfer
-  kOther      ///< by other failures
+  kOther      ///< other failures, or another mover (rdmove prepare)
 };
 
 struct Phase {
