@@ -15,9 +15,11 @@ bool isFinal(const Update& update) {
   return update.record.outcome != Outcome::kRunning;
 }
 
-/// Its first word in that phase has nothing to say yet.
+/// The departure's own word that it is ready: entering the phase says nothing yet, and what the arrival has
+/// come to is no word of it.
 bool isPreparedOrFinal(const Update& update) {
-  return isFinal(update) || (update.record.phase == "Prepared" && !update.message.empty());
+  const bool own_word = !update.message.empty() && update.partner_phase.empty();
+  return isFinal(update) || (update.record.phase == "Prepared" && own_word);
 }
 
 /// A subscription that ends with the call, on the loop where it was made.
