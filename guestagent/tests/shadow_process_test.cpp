@@ -2,6 +2,7 @@
 // its device, which goes and comes back under another name while both have traffic. Devices are in memory
 // (shadowdev/fakeverbs). Control threads end with the process, so what they use is never freed.
 #include <gmock/gmock.h>
+#include <spdlog/spdlog.h>
 
 #include <boost/asio/post.hpp>
 #include <future>
@@ -58,6 +59,8 @@ struct Agent {
     run([&] { hub.ready(*protocol::MigrationId::parse("m-1"), {}); });
   }
 
+  // Made before there are threads: TSan does not see into its library that their first uses wait for one another.
+  std::shared_ptr<spdlog::logger> log = spdlog::default_logger();
   boost::asio::io_context io;
   AsioTimers timers;
   ApplicationHub hub;

@@ -84,7 +84,7 @@ TEST_F(Prepare, is_taken_back_by_cancel) {
 TEST_F(Prepare, a_migration_that_fails_gives_the_vm_its_device_back) {
   prepare("5m");
   const Outcome failed =
-      migrate({"--migrateuri", "tcp://hostb:1"});  // no port of libvirt's range, and nobody there
+      migrate({"--migrateuri", "tcp://192.0.2.1:49200"});  // RFC 5737: nobody's, and no way leads there
   EXPECT_NE(failed.status, 0) << failed.output;
   // libvirt may refuse it before there is a job: then the hold decides, and the operator.
   if (newest("hosta").value("phase", "") == "Prepared") rdmove("hosta", {"cancel", newest("hosta")["id"]});
