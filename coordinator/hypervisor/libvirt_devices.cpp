@@ -1,4 +1,7 @@
 // Devices of a running domain: asking for their removal, attaching them.
+#include <fmt/format.h>
+#include <libvirt/libvirt-qemu.h>
+
 #include <algorithm>
 
 #include "coordinator/hypervisor/device_xml.hpp"
@@ -33,6 +36,25 @@ Result<void> presentOr(virDomainPtr domain, const DeviceAlias& alias, const std:
   return error;
 }
 
+/// A libvirtd that was killed in the middle of an attach has left a half in QEMU that it does not know of: its next
+/// try finds the name taken, for ever. Both halves are taken out behind its back; what is not there is an answer,
+/// too. The device's half ends when the guest lets it go, so the next try of the caller may still fail.
+void removeOrphan(virDomainPtr domain, const DeviceAlias& alias) {
+  for (const std::string& command :
+       {fmt::format(R"({{"execute":"device_del","arguments":{{"id":"{}"}}}})", alias.str()),
+        fmt::format(R"({{"execute":"netdev_del","arguments":{{"id":"host{}"}}}})", alias.str())}) {
+    char* answer = nullptr;
+    (void)virDomainQemuMonitorCommand(domain, command.c_str(), &answer, 0);
+    const CText freed(answer);
+  }
+}
+
+/// QEMU's words, never translated.
+bool nameIsTaken(const Error& error) {
+  return error.cause.find("Duplicate ID") != std::string::npos ||
+         error.cause.find("Duplicate device ID") != std::string::npos;
+}
+
 /// libvirt's name for it: "pci_0000_3b_00_2".
 std::string nodeDeviceName(std::string pci) {
   std::replace_if(
@@ -64,6 +86,13 @@ Result<void> LibvirtDriver::attach(const DomainUuid& uuid, const std::string& de
   const std::string attempted = "attach device " + alias->str() + " to " + uuid.str();
   auto target = slow(uuid, attempted);
   if (!target) return tl::unexpected(target.error());
+  if (virDomainAttachDeviceFlags(target->domain.get(), device_xml.c_str(), VIR_DOMAIN_AFFECT_LIVE) == 0)
+    return {};
+  auto failed = libvirtFailure(attempted);
+  const bool orphaned = nameIsTaken(failed.value());
+  auto result = presentOr(target->domain.get(), *alias, device_xml, std::move(failed));
+  if (result || !orphaned || result.error().code == ErrorCode::kRefused) return result;
+  removeOrphan(target->domain.get(), *alias);
   if (virDomainAttachDeviceFlags(target->domain.get(), device_xml.c_str(), VIR_DOMAIN_AFFECT_LIVE) == 0)
     return {};
   return presentOr(target->domain.get(), *alias, device_xml, libvirtFailure(attempted));

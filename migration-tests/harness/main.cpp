@@ -7,6 +7,7 @@
 #include <fstream>
 #include <iostream>
 #include <optional>
+#include <set>
 
 #include "migration-tests/harness/matrix.hpp"
 #include "migration-tests/harness/report.hpp"
@@ -27,6 +28,7 @@ struct Options {
   std::string table_before;
   bool all = false;
   std::size_t sample = 0;
+  std::string of;
   std::uint64_t seed = 0;
   std::size_t first = 1;
   int seconds = 0;
@@ -141,8 +143,19 @@ void addReports(CLI::App& app, Options& options) {
   app.add_flag("--list", options.list, "Only name the scenarios");
 }
 
-std::vector<Scenario> chosen(const Options& options) {
+Result<std::vector<Scenario>> chosen(const Options& options) {
   auto scenarios = matrixScenarios();
+  if (!options.of.empty()) {
+    std::set<std::string> wanted;
+    std::ifstream file(options.of);
+    for (std::string line; std::getline(file, line);) {
+      if (!line.empty() && line.front() != '#') wanted.insert(line);
+    }
+    std::erase_if(scenarios, [&](const Scenario& scenario) { return wanted.erase(scenario.name) == 0; });
+    if (!wanted.empty()) 
+      return failure(ErrorCode::kBadInput, "read " + options.of, "there is no case '" + *wanted.begin() + "'",
+                     "See rdmove-failover matrix --all --list.");
+  }
   if (!options.all) {
     fmt::print("seed {}\n", options.seed);
     scenarios = sampleOf(std::move(scenarios), options.sample, options.seed);
@@ -173,6 +186,7 @@ int start(int argc, char** argv) {
                      ->check(CLI::PositiveNumber);
   all->excludes(sample);
   matrix->add_option("--seed", options.seed, "Which ones")->capture_default_str()->excludes(all);
+  matrix->add_option("--of", options.of, "Only the cases that this file names, one a line")->check(CLI::ExistingFile);
   matrix->add_option("--first", options.first, "Go on with the case of this number")
       ->check(CLI::PositiveNumber);
   matrix->add_option(
@@ -188,7 +202,7 @@ int start(int argc, char** argv) {
     return app.exit(error) == 0 ? kAllPassed : kUsage;
   }
   const auto scenarios =
-      matrix->parsed() ? Result<std::vector<Scenario>>(chosen(options)) : fromFiles(options);
+      matrix->parsed() ? chosen(options) : fromFiles(options);
   if (!scenarios) return refuse(scenarios.error().sentence());
   if (scenarios->empty()) return refuse("there is no such scenario: --list names them");
   if (options.list) {
