@@ -218,10 +218,6 @@ void ChannelCore::restart(const std::string&) {
   if (active_ != nullptr) active_->restart();
 }
 
-bool ChannelCore::is_crowded() const {
-  return active_ != nullptr && active_->core_->is_in_a_crowd();
-}
-
 Result<void> ChannelCore::register_region(std::string_view name, void* address, std::size_t length,
                                           RegionAccess access) {
   if (has_ended_ || active_ == nullptr) return fail(ErrorCode::Gone, "the channel has ended");

@@ -69,7 +69,6 @@ class ChannelCore final : public std::enable_shared_from_this<ChannelCore>,
     return active_ != nullptr && active_->post_receive(request).has_value();
   }
   void restart(const std::string& why) override;
-  [[nodiscard]] bool is_crowded() const override;
 
   void end(const Gone& why);
   Result<void> register_memory(Connection& connection);

@@ -40,8 +40,6 @@ class Link {
   virtual bool post_write(const OneSidedWork& work, Token token) = 0;
   virtual bool post_read(const OneSidedWork& work, Token token) = 0;
   [[nodiscard]] virtual std::uint32_t remote_key(RegionPlace place) const = 0;
-  /// Many others that share what this link is made of are on their way back right now.
-  [[nodiscard]] virtual bool is_crowded() const { return false; }
   /// The peer broke a rule, or posting failed: link_down() must follow, at once or later.
   virtual void break_link(const std::string& why) = 0;
 };

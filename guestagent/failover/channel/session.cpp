@@ -4,16 +4,8 @@
 
 #include <algorithm>
 #include <bit>
-#include <utility>
 
 namespace rdmove::failover::channel {
-namespace {
-
-// How often somebody looks whether the crowd is back: each time half as often as before.
-constexpr std::chrono::milliseconds kFirstLook{20};
-constexpr std::chrono::milliseconds kLastLook{160};
-
-}  // namespace
 
 Session::Session(const SessionOptions& options, Link& link, Timekeeper& timekeeper, SessionObserver& observer,
                  const MemorySource& memory)
@@ -71,8 +63,7 @@ void Session::link_down() {
   if (has_ended_) return;
   stage_ = LinkStage::Down;
   is_up_ = is_hello_sent_ = is_greeted_ = is_quiescing_ = is_drained_ = is_acknowledgement_wanted_ = false;
-  comeback_ = peer_ ? Comeback::First : Comeback::Over;
-  look_ = kFirstLook;
+  is_first_awaited_ = peer_.has_value();
   greeting_deadline_.reset();
   in_flight_ = before_goodbye_heard_ = 0;
   control_in_flight_.fill(false);
@@ -93,7 +84,7 @@ void Session::sent(Token token) {
     if (what == OperationStream::Completed::Unknown) return;
     if (what == OperationStream::Completed::OneSided) {
       done = stream_.take_done(token);
-      if (comeback_ == Comeback::First) first_is_done();
+      is_first_awaited_ = false;
     }
   }
   --in_flight_;
@@ -122,12 +113,9 @@ void Session::timer() {
     return peer_ ? break_link("the peer did not greet in time")
                  : violation("it did not greet in time: is a channel there?");
   }
-  if (comeback_ == Comeback::Held) first_is_done();
   if (tick_ && now >= *tick_) {
     tick_.reset();
-    if (is_held_by_crowd(now)) {
-      tick_ = next_look(now);
-    } else if (delivered_ > acknowledged_to_peer_) {
+    if (delivered_ > acknowledged_to_peer_) {
       if (is_old_at_tick_) is_acknowledgement_wanted_ = true;
       is_old_at_tick_ = true;
       tick_ = now + options_.ack_delay / 2;
@@ -150,26 +138,8 @@ void Session::note_unacknowledged() {
   if (delivered_ - acknowledged_to_peer_ >= acknowledge_at_once_) is_acknowledgement_wanted_ = true;
   if (tick_) return;
   is_old_at_tick_ = false;
-  const auto now = timekeeper_.now();
-  tick_ = is_held_by_crowd(now) ? next_look(now) : now + options_.ack_delay / 2;
+  tick_ = timekeeper_.now() + options_.ack_delay / 2;
   arm(*tick_);
-}
-
-// A second frame of one would hold up the first answer of another, and so would an acknowledgement alone:
-// until the crowd is back, or has had its time.
-bool Session::is_held_by_crowd(Clock::time_point now) const {
-  return comeback_ != Comeback::Over && now < hold_ends_ && link_.is_crowded();
-}
-
-Clock::time_point Session::next_look(Clock::time_point now) {
-  const auto after = std::exchange(look_, std::min(2 * look_, kLastLook));
-  return std::min(now + after, hold_ends_);
-}
-
-void Session::first_is_done() {
-  const auto now = timekeeper_.now();
-  comeback_ = is_held_by_crowd(now) ? Comeback::Held : Comeback::Over;
-  if (comeback_ == Comeback::Held) arm(next_look(now));
 }
 
 void Session::break_link(const std::string& why) {
@@ -192,8 +162,8 @@ void Session::tell_application() {
   if (const std::uint64_t now = stream_.acknowledged(); now > reported_acknowledged_) {
     reported_acknowledged_ = now;
     observer_.acknowledged(now);
-    if (!has_ended_ && comeback_ == Comeback::First && now > acknowledged_by_hello_) {
-      first_is_done();
+    if (!has_ended_ && is_first_awaited_ && now > acknowledged_by_hello_) {
+      is_first_awaited_ = false;
       pump();
     }
   }

@@ -27,8 +27,6 @@ struct SessionOptions {
   std::chrono::milliseconds ack_delay{
       5};  ///< the longest that a delivered message waits for its acknowledgement
   std::chrono::milliseconds greeting_limit{10'000};
-  /// What waits after a link's return lets others have their first answer, for so long at most.
-  std::chrono::milliseconds longest_hold{1'000};
   int violations_limit = 4;  ///< rules that a peer may break before the session fails
 };
 
@@ -127,9 +125,7 @@ class Session {
   void send_one_sided(const Operation& operation);
   Header stamp(FrameType type, std::uint32_t length, std::uint64_t number);
   bool send_control(FrameType type, std::span<const std::byte> payload);
-  [[nodiscard]] bool holds_back() const {
-    return comeback_ != Comeback::Over && (comeback_ == Comeback::Held || stream_.is_anything_out());
-  }
+  [[nodiscard]] bool waits_for_first() const { return is_first_awaited_ && stream_.is_anything_out(); }
   [[nodiscard]] bool has_link_room(std::uint32_t reserve) const {
     return in_flight_ + reserve < options_.send_depth;
   }
@@ -146,9 +142,6 @@ class Session {
   void tell_application();
   void arm(Clock::time_point when);
   void note_unacknowledged();
-  [[nodiscard]] bool is_held_by_crowd(Clock::time_point now) const;
-  Clock::time_point next_look(Clock::time_point now);
-  void first_is_done();
   [[nodiscard]] bool is_live() const { return stage_ == LinkStage::Exchanging || stage_ == LinkStage::Ready; }
 
   const SessionOptions options_;
@@ -173,15 +166,8 @@ class Session {
   bool has_said_greeting_ = false;
   bool is_hello_sent_ = false;
   bool is_greeted_ = false;  // the peer's Hello is here
-  /// What a link that is not the first does with all that waits.
-  enum class Comeback : std::uint8_t {
-    Over,
-    First,  // nothing is known yet to have been done on this link: one operation has to do for now
-    Held,   // and others have not had their first one yet
-  };
-  Comeback comeback_ = Comeback::Over;
-  Clock::time_point hold_ends_{};
-  std::chrono::milliseconds look_{};
+  /// Came back, and nothing is known yet to have been done on this link: one operation has to do for now.
+  bool is_first_awaited_ = false;
   std::uint64_t acknowledged_by_hello_ = 0;
   bool is_quiescing_ = false;
   bool is_drained_ = false;

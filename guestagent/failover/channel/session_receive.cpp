@@ -156,7 +156,6 @@ void Session::advance_stage() {
   if (stage_ != LinkStage::Exchanging || !peer_regions_.is_complete()) return;
   stage_ = LinkStage::Ready;
   greeting_deadline_.reset();
-  if (comeback_ != Comeback::Over) hold_ends_ = timekeeper_.now() + options_.longest_hold;
   observer_.ready();
   pump();
 }

@@ -72,8 +72,9 @@ void Session::send_regions() {
 void Session::send_operations() {
   // The peer resolves nothing by itself, but may have been told by a message which region to use: that comes
   // first.
+  // In a crowd that comes back, what one has waiting would hold up the first answer of all others.
   while (stage_ == LinkStage::Ready && !is_quiescing_ && has_link_room(kControlRoom) &&
-         local_regions_.is_all_told() && !holds_back()) {
+         local_regions_.is_all_told() && !waits_for_first()) {
     Operation* operation = stream_.next();
     if (operation == nullptr) return;
     if (!operation->is_frame()) {

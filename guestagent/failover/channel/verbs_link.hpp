@@ -21,7 +21,6 @@ class WorkQueue {
   virtual bool post_send(ibv_send_wr& request) = 0;
   virtual bool post_receive(ibv_recv_wr& request) = 0;
   virtual void restart(const std::string& why) = 0;
-  [[nodiscard]] virtual bool is_crowded() const { return false; }
 };
 
 class VerbsLink final : public Link {
@@ -45,7 +44,6 @@ class VerbsLink final : public Link {
   bool post_write(const OneSidedWork& work, Token token) override;
   bool post_read(const OneSidedWork& work, Token token) override;
   [[nodiscard]] std::uint32_t remote_key(RegionPlace place) const override;
-  [[nodiscard]] bool is_crowded() const override { return queue_.is_crowded(); }
   void break_link(const std::string& why) override { queue_.restart(why); }
 
  private:

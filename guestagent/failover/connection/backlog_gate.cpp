@@ -30,14 +30,11 @@ struct BacklogGate::Lane {
 BacklogGate::BacklogGate() = default;
 BacklogGate::~BacklogGate() = default;
 
-BacklogGate::Ticket::Ticket(std::shared_ptr<Lane> lane, std::shared_ptr<std::size_t> calls, Go go)
-    : lane_(std::move(lane)), calls_(std::move(calls)), go_(std::move(go)) {
-  ++*calls_;
+BacklogGate::Ticket::Ticket(std::shared_ptr<Lane> lane, Go go) : lane_(std::move(lane)), go_(std::move(go)) {
   place_ = lane_->waiting.insert(lane_->waiting.end(), this);
 }
 
 BacklogGate::Ticket::~Ticket() {
-  --*calls_;
   if (inside_) {
     --lane_->inside;
     lane_->admit();
@@ -58,7 +55,7 @@ std::shared_ptr<BacklogGate::Lane> BacklogGate::lane_of(const std::string& peer)
 
 std::unique_ptr<BacklogGate::Ticket> BacklogGate::enter(const std::string& peer, Go go) {
   const auto lane = lane_of(peer);
-  auto ticket = std::make_unique<Ticket>(lane, calls_, std::move(go));
+  auto ticket = std::make_unique<Ticket>(lane, std::move(go));
   lane->admit();
   return ticket;
 }

@@ -26,8 +26,6 @@ class BacklogGate {
 
   void learn(const std::string& peer, std::uint16_t backlog);
   [[nodiscard]] std::size_t in_flight(const std::string& peer) const;
-  /// To all peers, with those that wait for room.
-  [[nodiscard]] std::size_t calls() const { return *calls_; }
 
   /// A process that is started anew is called at another port, so each would be one more. When there are too
   /// many, those that nobody calls are forgotten, with what they told.
@@ -39,12 +37,11 @@ class BacklogGate {
   std::shared_ptr<Lane> lane_of(const std::string& peer);
   std::map<std::string, std::shared_ptr<Lane>> lanes_;
   std::size_t forget_at_ = most_idle_peers;
-  const std::shared_ptr<std::size_t> calls_ = std::make_shared<std::size_t>(0);
 };
 
 class BacklogGate::Ticket {
  public:
-  Ticket(std::shared_ptr<Lane> lane, std::shared_ptr<std::size_t> calls, Go go);
+  Ticket(std::shared_ptr<Lane> lane, Go go);
   ~Ticket();
   Ticket(const Ticket&) = delete;
   Ticket& operator=(const Ticket&) = delete;
@@ -52,7 +49,6 @@ class BacklogGate::Ticket {
  private:
   friend struct Lane;
   std::shared_ptr<Lane> lane_;
-  std::shared_ptr<std::size_t> calls_;
   Go go_;
   bool inside_ = false;
   std::list<Ticket*>::iterator place_;

@@ -60,8 +60,6 @@ class ConnectionCore : public std::enable_shared_from_this<ConnectionCore>, publ
   [[nodiscard]] std::uint64_t failovers() const { return failovers_; }
   void count_resent(std::uint64_t messages);  ///< by a channel
   [[nodiscard]] std::uint64_t resent() const { return resent_; }
-  /// Many others of this loop's connections are on their way back.
-  [[nodiscard]] bool is_in_a_crowd() const { return state_ == ConnectionState::Up && hub_->is_crowded(); }
   [[nodiscard]] ibv_qp* queue_pair() const { return endpoint_ ? endpoint_->queue_pair() : nullptr; }
   [[nodiscard]] ibv_pd* protection_domain() const;
 

@@ -13,8 +13,6 @@ namespace {
 
 constexpr std::size_t most_recalls = 64;  // processes that are remembered to have called
 constexpr std::chrono::seconds recall_is_old{10};
-constexpr std::size_t crowd = 8;
-constexpr Milliseconds in_a_row{100};
 
 }  // namespace
 
@@ -175,8 +173,6 @@ void Hub::requested(CmEvent& event) {
 
 void Hub::note_recall(std::uint64_t incarnation) {
   const auto now = services_.clock.now();
-  recalls_in_a_row_ = now - last_recall_ <= in_a_row ? recalls_in_a_row_ + 1 : 1;
-  last_recall_ = now;
   if (recalls_.size() >= most_recalls)
     std::erase_if(recalls_, [now](const auto& recall) { return now - recall.second > recall_is_old; });
   if (recalls_.size() < most_recalls) recalls_[incarnation] = now;
@@ -186,11 +182,6 @@ std::optional<Time> Hub::last_recall_of(std::uint64_t incarnation) const {
   const auto recall = recalls_.find(incarnation);
   if (recall == recalls_.end()) return std::nullopt;
   return recall->second;
-}
-
-bool Hub::is_crowded() const {
-  return gate_.calls() >= crowd ||
-         (recalls_in_a_row_ >= crowd && services_.clock.now() - last_recall_ <= in_a_row);
 }
 
 void Hub::device_left(DeviceNumber device) {

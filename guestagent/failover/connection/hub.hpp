@@ -97,9 +97,6 @@ class Hub : public EndpointOwner {
   /// When the peer's process last called for one of its connections, if that was not long ago.
   [[nodiscard]] std::optional<Time> last_recall_of(std::uint64_t incarnation) const;
 
-  /// Many connections are being made right now, by either end.
-  [[nodiscard]] bool is_crowded() const;
-
   void take_events();                       ///< all that RDMA CM has
   void device_left(DeviceNumber device);    ///< DEVICE_REMOVAL of anybody there
   void device_failed(DeviceNumber device);  ///< IBV_EVENT_DEVICE_FATAL
@@ -125,8 +122,6 @@ class Hub : public EndpointOwner {
   std::unordered_map<EndpointNumber, FirstCallTaker*> takers_;
   std::unordered_multimap<std::uint64_t, ConnectionCore*> connections_;  // both ends may be ours
   std::unordered_map<std::uint64_t, Time> recalls_;                      // the last of each process, lately
-  Time last_recall_{};
-  std::size_t recalls_in_a_row_ = 0;
   std::unordered_set<ListenerCore*> listeners_;
   BacklogGate gate_;
   DeviceTable devices_;

@@ -10,7 +10,6 @@ namespace {
 using namespace std::chrono_literals;
 using testing::ElementsAre;
 using testing::IsEmpty;
-using testing::SizeIs;
 
 TEST(GreetedInCalls, aLinkGoesOnWithoutHellos) {
   ScriptedPeer peer;
@@ -122,74 +121,6 @@ TEST(GreetedInCalls, writesBeforeWhatIsCountedAreDone) {
   EXPECT_EQ(done, 0);
   peer.come_back(1);
   EXPECT_EQ(done, 1);
-}
-
-TEST(Failover, inACrowdTheRestWaitsUntilTheOthersAreBack) {
-  ScriptedPeer peer;
-  peer.greet();
-  for (const char* text : {"a", "b"}) (void)peer.send(text);
-  peer.take_down();
-  peer.crowded = true;
-  peer.greet(0);
-  peer.acknowledges(1);
-  EXPECT_THAT(peer.numbers(), ElementsAre(1)) << "others have not had their first answer";
-  peer.pass(300ms);
-  EXPECT_THAT(peer.numbers(), ElementsAre(1));
-  peer.crowded = false;
-  peer.pass(200ms);
-  EXPECT_THAT(peer.numbers(), ElementsAre(1, 2));
-  EXPECT_EQ(peer.send("c"), 3U);
-  peer.crowded = true;  // another one
-  EXPECT_EQ(peer.send("d"), 4U);
-  EXPECT_THAT(peer.numbers(), ElementsAre(1, 2, 3, 4)) << "it has come back";
-}
-
-TEST(Failover, aCrowdThatIsNeverBackHoldsNobodyForLong) {
-  ScriptedPeer peer;
-  peer.greet();
-  for (const char* text : {"a", "b"}) (void)peer.send(text);
-  peer.take_down();
-  peer.crowded = true;
-  peer.greet(0);
-  peer.acknowledges(1);
-  peer.says(1, "x", 1);
-  const auto control = peer.count(FrameType::Acknowledge);
-  peer.pass(900ms);
-  EXPECT_THAT(peer.numbers(), ElementsAre(1));
-  EXPECT_EQ(peer.count(FrameType::Acknowledge), control) << "an acknowledgement is a frame, too";
-  peer.pass(100ms);
-  EXPECT_THAT(peer.numbers(), ElementsAre(1, 2));
-  EXPECT_EQ(peer.sent.back().header.acknowledged, 1U);
-}
-
-TEST(Failover, inACrowdAnAcknowledgementAloneWaitsToo) {
-  ScriptedPeer peer;
-  peer.greet();
-  peer.take_down();
-  peer.crowded = true;
-  peer.greet(0);
-  const auto before = peer.sent.size();
-  peer.says(1, "a");
-  peer.pass(2500us), peer.pass(2500us), peer.pass(500ms);
-  EXPECT_THAT(peer.sent, SizeIs(before));
-  (void)peer.send("x");
-  EXPECT_EQ(peer.sent.back().header.acknowledged, 1U) << "a message takes it along";
-  peer.says(2, "b");
-  peer.pass(600ms), peer.pass(2500us), peer.pass(2500us);
-  EXPECT_EQ(peer.sent.back().header.acknowledged, 2U) << "for a second at most";
-}
-
-TEST(Failover, anAcknowledgementThatWaitedForACrowdGoesWhenItIsBack) {
-  ScriptedPeer peer;
-  peer.greet();
-  peer.take_down();
-  peer.crowded = true;
-  peer.greet(0);
-  peer.says(1, "a");
-  peer.pass(100ms);
-  peer.crowded = false;
-  peer.pass(160ms), peer.pass(2500us);
-  EXPECT_EQ(peer.sent.back().header.acknowledged, 1U);
 }
 
 }  // namespace

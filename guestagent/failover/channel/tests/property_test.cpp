@@ -37,7 +37,6 @@ enum class Act : std::uint8_t {
   FinishInside,
   Region,
   Quiesce,
-  Crowd,
   Finish
 };
 
@@ -94,8 +93,7 @@ constexpr std::array kActs = {Act::Send,
                               Act::ReconnectInside,
                               Act::RegionInside,
                               Act::Region,
-                              Act::Quiesce,
-                              Act::Crowd};
+                              Act::Quiesce};
 
 void step(World& world, int side, Act act) {
   Side& at = world[side];
@@ -158,9 +156,6 @@ void step(World& world, int side, Act act) {
       return at.toggle_region();
     case Act::Quiesce:
       return at.quiesce();
-    case Act::Crowd:
-      at.is_crowded_ = !at.is_crowded_;
-      return;
     case Act::Finish:
       at.is_finishing_ = true, (void)at.session_.finish();
       return;

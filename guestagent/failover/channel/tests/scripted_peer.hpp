@@ -132,7 +132,6 @@ class ScriptedPeer final : public Link, public Timekeeper, public SessionObserve
   [[nodiscard]] std::uint32_t remote_key(RegionPlace place) const override {
     return 500 + static_cast<unsigned>(place);
   }
-  [[nodiscard]] bool is_crowded() const override { return crowded; }
   void break_link(const std::string& why) override { breaks.push_back(why); }
   Clock::time_point now() override { return time_; }
   void wake_at(Clock::time_point when) override { wake_ = when; }
@@ -166,7 +165,6 @@ class ScriptedPeer final : public Link, public Timekeeper, public SessionObserve
   std::uint64_t credit = 0;
   std::uint64_t counted = 0;  // by its hello
   bool refuses = false;
-  bool crowded = false;
 
  private:
   bool post(bool is_write, const OneSidedWork& work, Token token) {

@@ -286,8 +286,6 @@ void World::pass(Clock::duration time) {
 }
 
 bool World::settle() {
-  for (Side& side : sides_) side.is_crowded_ = false;
-  pass(std::chrono::milliseconds(200));  // for it to be seen: somebody looks every 160 ms
   int quiet = 0;
   for (int round = 0; round < 400 && quiet < 4; ++round) {
     bool moved = false;

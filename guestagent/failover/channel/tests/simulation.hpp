@@ -38,7 +38,6 @@ class Side final : public Link, public Timekeeper, public SessionObserver {
   bool post_write(const OneSidedWork& work, Token token) override;
   bool post_read(const OneSidedWork& work, Token token) override;
   [[nodiscard]] std::uint32_t remote_key(RegionPlace place) const override;
-  [[nodiscard]] bool is_crowded() const override { return is_crowded_; }
   void break_link(const std::string& why) override;
   // Timekeeper
   Clock::time_point now() override;
@@ -105,7 +104,6 @@ class Side final : public Link, public Timekeeper, public SessionObserver {
   bool is_finished_ = false;
   bool is_finishing_ = false;
   bool is_quiesced_ = false;
-  bool is_crowded_ = false;
   bool has_region_ = true;
   Mischief next_mischief_ = Mischief::None;
   std::optional<Clock::time_point> wake_;

@@ -14,14 +14,12 @@ TEST(BacklogGate, lets_in_as_many_as_the_peer_told_and_the_rest_in_order) {
   std::vector<std::unique_ptr<BacklogGate::Ticket>> tickets;
   for (int n = 0; n < 5; ++n) tickets.push_back(gate.enter("a", [&inside, n] { inside.push_back(n); }));
   EXPECT_EQ(inside, (std::vector{0, 1}));
-  EXPECT_EQ(gate.calls(), 5U);
   tickets[3].reset();  // gives up its place
   tickets[0].reset();
   EXPECT_EQ(inside, (std::vector{0, 1, 2}));
   tickets[1].reset();
   EXPECT_EQ(inside, (std::vector{0, 1, 2, 4}));
   EXPECT_EQ(gate.in_flight("a"), 2U);
-  EXPECT_EQ(gate.calls(), 2U);
 }
 
 TEST(BacklogGate, peers_do_not_wait_for_each_other) {

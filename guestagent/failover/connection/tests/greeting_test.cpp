@@ -1,4 +1,4 @@
-// What a layer above says with each call after the first, and when connections that come back are a crowd.
+// What a layer above says with each call after the first.
 #include "guestagent/failover/connection/tests/two_machines.hpp"
 
 namespace rdmove::failover::conn::fake {
@@ -88,42 +88,6 @@ TEST_F(TwoThatGreet, a_call_whose_answer_got_lost_has_said_nothing) {
   EXPECT_EQ(one.heard, Words{"b"});
   EXPECT_EQ(other.heard, Words{"a"});
   EXPECT_EQ(one.asked.size(), 2U) << "each call has words of its own";
-}
-
-TEST_F(TwoMachines, many_that_come_back_at_once_are_a_crowd_to_both_ends_until_they_are_back) {
-  bring_up();
-  for (int i = 0; i < 9; ++i) a->connect("10.0.0.2", 7000);
-  run(milliseconds(300));
-  a->port.remove_device();
-  run(milliseconds(100));
-  EXPECT_FALSE(a->hub.is_crowded());
-  EXPECT_FALSE(b->hub.is_crowded());
-  a->port.add_device();
-  a->hub.way_appeared();
-  EXPECT_TRUE(a->hub.is_crowded());
-  bool theirs = false;
-  for (int i = 0; i < 10; ++i) {
-    run(milliseconds(10));
-    theirs = theirs || b->hub.is_crowded();
-  }
-  EXPECT_TRUE(theirs);
-  run(milliseconds(200));
-  EXPECT_FALSE(a->hub.is_crowded());
-  EXPECT_FALSE(b->hub.is_crowded());
-}
-
-TEST_F(TwoMachines, one_that_comes_back_alone_is_no_crowd) {
-  bring_up();
-  a->port.remove_device();
-  run(milliseconds(100));
-  a->port.add_device();
-  a->hub.way_appeared();
-  EXPECT_FALSE(a->hub.is_crowded());
-  for (int i = 0; i < 10; ++i) {
-    run(milliseconds(10));
-    EXPECT_FALSE(b->hub.is_crowded());
-  }
-  EXPECT_EQ(caller->connection->state(), ConnectionState::Up);
 }
 
 }  // namespace
