@@ -9,7 +9,7 @@
 #include <cerrno>
 #include <system_error>
 
-#include "coordinator/fabric/descriptor.hpp"
+#include "coordinator/base/descriptor.hpp"
 
 namespace rdmove::fabric {
 namespace {

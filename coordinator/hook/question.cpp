@@ -11,6 +11,8 @@
 #include <cstring>
 #include <thread>
 
+#include "coordinator/base/descriptor.hpp"
+
 namespace rdmove {
 namespace {
 
@@ -22,21 +24,6 @@ constexpr const char* kYes = "yes";
 constexpr const char* kNo = "no ";
 constexpr std::size_t kUuidLength = 36;
 constexpr std::size_t kLongestAnswer = 4096;
-
-class Descriptor {
- public:
-  explicit Descriptor(int fd) : fd_(fd) {}
-  ~Descriptor() {
-    if (fd_ >= 0) close(fd_);
-  }
-  Descriptor(const Descriptor&) = delete;
-  Descriptor& operator=(const Descriptor&) = delete;
-  int get() const { return fd_; }
-  int release() { return std::exchange(fd_, -1); }
-
- private:
-  int fd_;
-};
 
 /// The connected socket, or -1 with errno.
 int connectOnce(const std::string& path) {

@@ -4,6 +4,7 @@ include_guard(GLOBAL)
 
 add_library(rdmove_timeline STATIC
   ${CMAKE_CURRENT_LIST_DIR}/timeline.cpp
+  ${CMAKE_CURRENT_LIST_DIR}/markup.cpp
   ${CMAKE_CURRENT_LIST_DIR}/timeline_text.cpp
   ${CMAKE_CURRENT_LIST_DIR}/timeline_svg.cpp)
 target_include_directories(rdmove_timeline PUBLIC ${PROJECT_SOURCE_DIR})

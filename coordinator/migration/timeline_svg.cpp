@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "coordinator/migration/timeline_layout.hpp"
+#include "coordinator/migration/markup.hpp"
 
 namespace rdmove {
 namespace {
@@ -50,29 +51,7 @@ text{fill:#e4e9f0}.bg{fill:#11161d}.lane{fill:#181f28}.grid{stroke:#2a3340}.zero
 )";
 
 std::string escaped(std::string_view text, std::size_t columns) {
-  std::string out;
-  for (const char c : shown(text, columns)) {
-    switch (c) {
-      case '&':
-        out += "&amp;";
-        break;
-      case '<':
-        out += "&lt;";
-        break;
-      case '>':
-        out += "&gt;";
-        break;
-      case '"':
-        out += "&quot;";
-        break;
-      case '\'':
-        out += "&#39;";
-        break;
-      default:
-        out += c;
-    }
-  }
-  return out;
+  return escapedMarkup(shown(text, columns));
 }
 
 class Picture {

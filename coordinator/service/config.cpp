@@ -105,17 +105,11 @@ void readMetrics(Table& root, Config& config) {
 void readTimeouts(Table& root, Config& config) {
   auto timeouts = root.table("timeouts");
   if (!timeouts) return;
-  const auto read = [&](std::string_view key, std::chrono::milliseconds& value) {
-    constexpr std::int64_t kHour = 3'600'000;
+  constexpr std::int64_t kHour = 3'600'000;
+  for (const auto& [key, member] : kTimeoutKeys) {
+    std::chrono::milliseconds& value = config.timeouts.*member;
     value = std::chrono::milliseconds(timeouts->number(key, 1, kHour, value.count()));
-  };
-  read("agent_ms", config.timeouts.agent);
-  read("prepare_ms", config.timeouts.prepare);
-  read("unplug_ms", config.timeouts.unplug);
-  read("attach_budget_ms", config.timeouts.attach_budget);
-  read("restore_ms", config.timeouts.restore);
-  read("partner_ms", config.timeouts.partner);
-  read("lease_hold_ms", config.timeouts.lease_hold);
+  }
   timeouts->rejectUnknown();
 }
 

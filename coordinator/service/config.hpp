@@ -51,6 +51,17 @@ struct Timeouts {
   std::chrono::milliseconds lease_hold{120000};
 };
 
+/// All of them, by their keys in [timeouts].
+struct TimeoutKey {
+  const char* key;
+  std::chrono::milliseconds Timeouts::*value;
+};
+inline constexpr TimeoutKey kTimeoutKeys[] = {
+    {"agent_ms", &Timeouts::agent},       {"prepare_ms", &Timeouts::prepare},
+    {"unplug_ms", &Timeouts::unplug},     {"attach_budget_ms", &Timeouts::attach_budget},
+    {"restore_ms", &Timeouts::restore},   {"partner_ms", &Timeouts::partner},
+    {"lease_hold_ms", &Timeouts::lease_hold}};
+
 struct Config {
   HostName host;
   std::string state_dir = "/var/lib/rdmove";

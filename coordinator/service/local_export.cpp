@@ -38,16 +38,8 @@ void addSettings(v1::ExportReply& reply, const Config& config) {
   add(settings, "libvirt.uri", withoutParameters(config.libvirt_uri));
   add(settings, "partner_api.listen", config.partner_listen);
   add(settings, "partner_api.insecure", config.insecure ? "true" : "false");
-  const auto time = [&](const char* name, std::chrono::milliseconds value) {
-    add(settings, std::string("timeouts.") + name, std::to_string(value.count()));
-  };
-  time("agent_ms", config.timeouts.agent);
-  time("prepare_ms", config.timeouts.prepare);
-  time("unplug_ms", config.timeouts.unplug);
-  time("attach_budget_ms", config.timeouts.attach_budget);
-  time("restore_ms", config.timeouts.restore);
-  time("partner_ms", config.timeouts.partner);
-  time("lease_hold_ms", config.timeouts.lease_hold);
+  for (const auto& [key, member] : kTimeoutKeys)
+    add(settings, std::string("timeouts.") + key, std::to_string((config.timeouts.*member).count()));
   for (const auto& [name, pool] : config.pools) {
     const bool bridge = pool.kind == PoolConfig::Kind::kBridge;
     std::string text = bridge ? "bridge " + pool.bridge : "sriov";

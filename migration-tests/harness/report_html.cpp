@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "migration-tests/harness/report.hpp"
+#include "coordinator/migration/markup.hpp"
 
 namespace rdmove::harness {
 namespace {
@@ -19,29 +20,6 @@ pre{overflow-x:auto;font-size:13px}
 img{max-width:100%}
 </style>
 )";
-
-std::string escaped(std::string_view text) {
-  std::string out;
-  for (const char c : text) {
-    switch (c) {
-      case '&':
-        out += "&amp;";
-        break;
-      case '<':
-        out += "&lt;";
-        break;
-      case '>':
-        out += "&gt;";
-        break;
-      case '"':
-        out += "&quot;";
-        break;
-      default:
-        out += c;
-    }
-  }
-  return out;
-}
 
 /// A picture of its own, so that its rules of style are not the page's.
 std::string picture(const std::string& svg) {
@@ -67,7 +45,7 @@ std::string row(std::size_t number, const ScenarioResult& result) {
   return fmt::format(
       "<tr><td class=n>{0}</td><td><a href=\"#s{0}\">{1}</a></td><td class={2}>{2}</td><td>{3}</td>"
       "<td class=n>{4:.1f}</td></tr>\n",
-      number, escaped(result.scenario.name), verdict, escaped(result.outcome),
+      number, escapedMarkup(result.scenario.name), verdict, escapedMarkup(result.outcome),
       std::chrono::duration<double>(result.took).count());
 }
 
@@ -75,21 +53,21 @@ std::string section(std::size_t number, const ScenarioResult& result) {
   const std::string_view verdict = toString(result.verdict);
   std::string out =
       fmt::format("<details id=\"s{}\"{}><summary><b>{}</b> <span class={}>{}</span> {}</summary>\n", number,
-                  result.verdict == Verdict::kFailed ? " open" : "", escaped(result.scenario.name), verdict,
-                  verdict, escaped(result.scenario.about));
-  if (!result.why_skipped.empty()) out += "<p>Not run: " + escaped(result.why_skipped) + "</p>\n";
-  for (const std::string& broken : result.broken) out += "<p class=failed>" + escaped(broken) + "</p>\n";
+                  result.verdict == Verdict::kFailed ? " open" : "", escapedMarkup(result.scenario.name), verdict,
+                  verdict, escapedMarkup(result.scenario.about));
+  if (!result.why_skipped.empty()) out += "<p>Not run: " + escapedMarkup(result.why_skipped) + "</p>\n";
+  for (const std::string& broken : result.broken) out += "<p class=failed>" + escapedMarkup(broken) + "</p>\n";
   if (!result.migration.empty())
     out += fmt::format(
         "<p>{}: {} to {}, {}. Longest blackout that the VM has counted since its load began: {:.0f} ms. "
         "Ticks on both hosts: {}.</p>\n",
-        escaped(result.migration), escaped(result.from), escaped(result.to), escaped(result.outcome),
+        escapedMarkup(result.migration), escapedMarkup(result.from), escapedMarkup(result.to), escapedMarkup(result.outcome),
         static_cast<double>(result.longest_blackout.count()) / 1000, result.doubled_ticks);
   if (!result.timeline.spans.empty()) out += picture(renderSvg(result.timeline));
   out += "<pre>";
   for (const Event& event : result.events)
-    out += fmt::format("{:9.3f}  {}\n", std::chrono::duration<double>(event.at).count(), escaped(event.text));
-  for (const std::string& note : result.notes) out += "           " + escaped(note) + "\n";
+    out += fmt::format("{:9.3f}  {}\n", std::chrono::duration<double>(event.at).count(), escapedMarkup(event.text));
+  for (const std::string& note : result.notes) out += "           " + escapedMarkup(note) + "\n";
   return out + "</pre></details>\n";
 }
 
@@ -107,7 +85,7 @@ std::string htmlOf(const std::vector<ScenarioResult>& results, const std::string
       "passed</span>, "
       "<span class=failed>{4} failed</span>, <span class=skipped>{5} skipped</span></p>\n"
       "<table><tr><th>#<th>scenario<th>verdict<th>outcome<th>seconds</tr>\n",
-      escaped(title), kStyle, results.size(), count(Verdict::kPassed), count(Verdict::kFailed),
+      escapedMarkup(title), kStyle, results.size(), count(Verdict::kPassed), count(Verdict::kFailed),
       count(Verdict::kSkipped));
   for (std::size_t i = 0; i < results.size(); ++i) out += row(i + 1, results[i]);
   out += "</table>\n";

@@ -10,6 +10,7 @@
 
 #include "coordinator/cli/format/printable.hpp"
 #include "coordinator/cli/format/timeline_reply.hpp"
+#include "coordinator/migration/markup.hpp"
 
 namespace rdmove::cli {
 namespace {
@@ -34,29 +35,7 @@ th,td{border-color:#2a3340}tr.r-bad td{color:#ff8a8a}}
 )";
 
 std::string escaped(std::string_view text) {
-  std::string out;
-  for (const char c : printable(std::string(text))) {
-    switch (c) {
-      case '&':
-        out += "&amp;";
-        break;
-      case '<':
-        out += "&lt;";
-        break;
-      case '>':
-        out += "&gt;";
-        break;
-      case '"':
-        out += "&quot;";
-        break;
-      case '\'':
-        out += "&#39;";
-        break;
-      default:
-        out += c;
-    }
-  }
-  return out;
+  return escapedMarkup(printable(std::string(text)));
 }
 
 /// Rows of cells that are HTML already.

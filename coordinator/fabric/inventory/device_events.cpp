@@ -17,7 +17,7 @@
 #include <system_error>
 #include <thread>
 
-#include "coordinator/fabric/descriptor.hpp"
+#include "coordinator/base/descriptor.hpp"
 
 namespace rdmove::fabric {
 namespace {

@@ -1,9 +1,11 @@
-// A file descriptor that is closed with its owner. Internal to the fabric.
+// A file descriptor that is closed with its owner. Any thread, one at a time.
 #pragma once
 
 #include <unistd.h>
 
-namespace rdmove::fabric {
+#include <utility>
+
+namespace rdmove {
 
 class Descriptor {
  public:
@@ -14,9 +16,11 @@ class Descriptor {
   Descriptor(const Descriptor&) = delete;
   Descriptor& operator=(const Descriptor&) = delete;
   int get() const { return fd_; }
+  /// It is the caller's from here on.
+  int release() { return std::exchange(fd_, -1); }
 
  private:
   int fd_;
 };
 
-}  // namespace rdmove::fabric
+}  // namespace rdmove
