@@ -60,6 +60,8 @@ class Lab : public ::testing::Test {
   static void stopDaemonAt(const std::string& host, const std::string& phase);
   static bool daemonIsStopped(const std::string& host);
   static void continueDaemon(const std::string& host);
+  /// A host's daemon starts again with an empty journal.
+  static void forgetMigrations(const std::string& host);
   static int daemonPid(const std::string& host);
 };
 
