@@ -32,19 +32,23 @@ void makeReserve(SQLite::Database& db, const MigrationId& id, Role role, std::si
   db.exec("PRAGMA wal_checkpoint(RESTART)");
 }
 
-void useReserve(SQLite::Database& db, const MigrationId& id, std::size_t bytes) {
+void useReserve(Statements& statements, const MigrationId& id, std::size_t bytes) {
   const int wanted = kFreePages + static_cast<int>(2 * bytes / kPageSize);
-  SQLite::Statement give(
-      db, "DELETE FROM reserve WHERE rowid = (SELECT rowid FROM reserve WHERE migration = ? LIMIT 1)");
-  give.bind(1, id.str());
-  while (db.execAndGet("PRAGMA freelist_count").getInt() < wanted && give.exec() > 0) give.reset();
+  const auto free = [&] {
+    const auto count = statements("PRAGMA freelist_count");
+    return count->executeStep() ? count->getColumn(0).getInt() : 0;
+  };
+  const auto give =
+      statements("DELETE FROM reserve WHERE rowid = (SELECT rowid FROM reserve WHERE migration = ? LIMIT 1)");
+  give->bind(1, id.str());
+  while (free() < wanted && give->exec() > 0) give->reset();
 }
 
-void dropReserve(SQLite::Database& db, const MigrationId& id, Role role) {
-  SQLite::Statement drop(db, "DELETE FROM reserve WHERE migration = ? AND role = ?");
-  drop.bind(1, id.str());
-  drop.bind(2, static_cast<int>(role));
-  drop.exec();
+void dropReserve(Statements& statements, const MigrationId& id, Role role) {
+  const auto drop = statements("DELETE FROM reserve WHERE migration = ? AND role = ?");
+  drop->bind(1, id.str());
+  drop->bind(2, static_cast<int>(role));
+  drop->exec();
 }
 
 void dropOrphanedReserves(SQLite::Database& db) {

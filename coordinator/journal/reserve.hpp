@@ -12,6 +12,7 @@
 
 #include "coordinator/base/types.hpp"
 #include "coordinator/journal/journal.hpp"
+#include "coordinator/journal/statements.hpp"
 
 namespace rdmove::journal {
 
@@ -31,9 +32,9 @@ void makeReserve(SQLite::Database& db, const MigrationId& id, Role role, std::si
 
 /// Inside a write's transaction, first thing: frees pages for `bytes` of rows out of the migration's reserve
 /// (of either role). Without a reserve it does nothing, and the write takes its chance with the disk.
-void useReserve(SQLite::Database& db, const MigrationId& id, std::size_t bytes);
+void useReserve(Statements& statements, const MigrationId& id, std::size_t bytes);
 
-void dropReserve(SQLite::Database& db, const MigrationId& id, Role role);
+void dropReserve(Statements& statements, const MigrationId& id, Role role);
 
 /// Reserves whose migration is finished or never began: what a crash in begin() leaves.
 void dropOrphanedReserves(SQLite::Database& db);

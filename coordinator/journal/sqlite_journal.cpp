@@ -61,6 +61,7 @@ SqliteJournal::SqliteJournal(std::filesystem::path path, StateLock lock, std::un
     : path_(std::move(path)),
       lock_(std::move(lock)),
       db_(std::move(db)),
+      statements_(*db_),
       clock_(clock),
       host_(std::move(host)),
       room_(room) {}
@@ -69,11 +70,11 @@ std::int64_t SqliteJournal::wallNow() const {
   return std::chrono::duration_cast<std::chrono::microseconds>(clock_.now().wall.time_since_epoch()).count();
 }
 
-SQLite::Statement SqliteJournal::statement(const char* sql, const MigrationId& id, Role role) {
-  SQLite::Statement made(*db_, sql);
-  made.bind(1, id.str());
-  made.bind(2, static_cast<int>(role));
-  return made;
+Statements::Use SqliteJournal::statement(const std::string& sql, const MigrationId& id, Role role) {
+  auto use = statements_(sql);
+  use->bind(1, id.str());
+  use->bind(2, static_cast<int>(role));
+  return use;
 }
 
 Result<void> SqliteJournal::unknown(std::string_view what, const MigrationId& id, Role role) const {
@@ -89,7 +90,7 @@ Result<void> SqliteJournal::begin(const MigrationRecord& record) {
     (void)guarded(
         path_, [] { return std::string(); },
         [&]() -> Result<void> {
-          dropReserve(*db_, record.id, record.role);
+          dropReserve(statements_, record.id, record.role);
           return {};
         });
   };
@@ -113,11 +114,11 @@ Result<void> SqliteJournal::begin(const MigrationRecord& record) {
 }
 
 Result<void> SqliteJournal::insertMigration(const MigrationRecord& record) {
-  SQLite::Statement others(*db_, std::string("SELECT ") + kColumns + "WHERE uuid = ? AND outcome IN (0, 4)");
-  others.bind(1, record.uuid.str());
+  auto others = statements_(std::string("SELECT ") + kColumns + "WHERE uuid = ? AND outcome IN (0, 4)");
+  others->bind(1, record.uuid.str());
   std::vector<MigrationRecord> unfinished_ones;
-  while (!isFinished(record.outcome) && others.executeStep())
-    unfinished_ones.push_back(readMigration(others));
+  while (!isFinished(record.outcome) && others->executeStep())
+    unfinished_ones.push_back(readMigration(*others));
   for (const MigrationRecord& other : unfinished_ones) {
     const bool moves_on = record.role == Role::kDeparture && other.role == Role::kArrival &&
                           other.outcome == Outcome::kDegraded;
@@ -130,32 +131,31 @@ Result<void> SqliteJournal::insertMigration(const MigrationRecord& record) {
     auto supersede =
         statement("UPDATE migrations SET outcome = ?3, updated_us = ?4 WHERE id = ?1 AND role = ?2", other.id,
                   other.role);
-    supersede.bind(3, static_cast<int>(Outcome::kSuperseded));
-    supersede.bind(4, wallNow());
-    supersede.exec();
-    SQLite::Statement free(*db_, "DELETE FROM leases WHERE migration = ?");
-    free.bind(1, other.id.str());
-    free.exec();
-    dropReserve(*db_, other.id, other.role);
+    supersede->bind(3, static_cast<int>(Outcome::kSuperseded));
+    supersede->bind(4, wallNow());
+    supersede->exec();
+    auto free = statements_("DELETE FROM leases WHERE migration = ?");
+    free->bind(1, other.id.str());
+    free->exec();
+    dropReserve(statements_, other.id, other.role);
   }
   auto insert =
       statement("INSERT INTO migrations VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)", record.id, record.role);
-  insert.bind(3, record.uuid.str());
-  insert.bind(4, record.domain);
-  insert.bind(5, record.partner.str());
-  insert.bind(6, record.phase);
-  insert.bind(7, static_cast<int>(record.outcome));
-  insert.bind(8, record.plan);
-  insert.bind(9, cut(record.error));
-  insert.bind(10, record.created_us != 0 ? record.created_us : wallNow());
-  insert.bind(11, record.updated_us != 0 ? record.updated_us : wallNow());
-  insert.exec();
-  SQLite::Statement forget(
-      *db_,
+  insert->bind(3, record.uuid.str());
+  insert->bind(4, record.domain);
+  insert->bind(5, record.partner.str());
+  insert->bind(6, record.phase);
+  insert->bind(7, static_cast<int>(record.outcome));
+  insert->bind(8, record.plan);
+  insert->bind(9, cut(record.error));
+  insert->bind(10, record.created_us != 0 ? record.created_us : wallNow());
+  insert->bind(11, record.updated_us != 0 ? record.updated_us : wallNow());
+  insert->exec();
+  auto forget = statements_(
       "DELETE FROM migrations WHERE rowid IN (SELECT rowid FROM migrations WHERE outcome NOT IN "
       "(0, 4) ORDER BY created_us DESC, rowid DESC LIMIT -1 OFFSET ?)");
-  forget.bind(1, kFinishedKept);
-  forget.exec();
+  forget->bind(1, kFinishedKept);
+  forget->exec();
   return {};
 }
 
@@ -169,9 +169,9 @@ void SqliteJournal::insertStep(const MigrationId& id, Role role, const std::stri
   record.detail = detail;
   record.wall_us = wallNow();
   record.boot_ns = clock_.now().boot.count();
-  SQLite::Statement insert(*db_, kInsertStep);
-  bindStep(insert, id, role, false, record);
-  insert.exec();
+  auto insert = statements_(kInsertStep);
+  bindStep(*insert, id, role, false, record);
+  insert->exec();
 }
 
 Result<void> SqliteJournal::enter(const MigrationId& id, Role role, const std::string& phase) {
@@ -180,11 +180,11 @@ Result<void> SqliteJournal::enter(const MigrationId& id, Role role, const std::s
         "UPDATE migrations SET phase = ?3, updated_us = ?4 WHERE id = ?1 AND role = ?2 "
         "AND outcome IN (0, 4)",
         id, role);
-    update.bind(3, phase);
-    update.bind(4, wallNow());
-    if (update.exec() == 0) {
+    update->bind(3, phase);
+    update->bind(4, wallNow());
+    if (update->exec() == 0) {
       auto exists = statement("SELECT 1 FROM migrations WHERE id = ? AND role = ?", id, role);
-      if (!exists.executeStep()) return unknown("enter a phase", id, role);
+      if (!exists->executeStep()) return unknown("enter a phase", id, role);
       return failure(ErrorCode::kConflict, attempt("enter a phase", id)(), "it is over", {});
     }
     insertStep(id, role, phase, StepMark::kIntent, {});
@@ -196,8 +196,8 @@ Result<void> SqliteJournal::mark(const MigrationId& id, Role role, const std::st
                                  const std::string& detail) {
   return write("record a step", id, detail.size(), [&]() -> Result<void> {
     auto update = statement("UPDATE migrations SET updated_us = ?3 WHERE id = ?1 AND role = ?2", id, role);
-    update.bind(3, wallNow());
-    if (update.exec() == 0) return unknown("record a step", id, role);
+    update->bind(3, wallNow());
+    if (update->exec() == 0) return unknown("record a step", id, role);
     insertStep(id, role, step, mark, detail);
     return {};
   });
@@ -210,26 +210,26 @@ Result<void> SqliteJournal::finish(const MigrationId& id, Role role, Outcome out
   }
   return write("finish the journal", id, error.size(), [&]() -> Result<void> {
     auto now = statement("SELECT outcome FROM migrations WHERE id = ? AND role = ?", id, role);
-    if (!now.executeStep()) return unknown("finish the journal", id, role);
-    const auto before = static_cast<Outcome>(now.getColumn(0).getInt());
+    if (!now->executeStep()) return unknown("finish the journal", id, role);
+    const auto before = static_cast<Outcome>(now->getColumn(0).getInt());
     if (isFinished(before)) {
       if (before == outcome) return {};
       return failure(ErrorCode::kConflict, attempt("finish the journal", id)(),
                      fmt::format("it ended as {}, not as {}", toString(before), toString(outcome)), {});
     }
-    now.reset();
+    now->reset();
     auto update = statement(
         "UPDATE migrations SET outcome = ?3, error = ?4, updated_us = ?5 WHERE id = ?1 AND role = ?2", id,
         role);
-    update.bind(3, static_cast<int>(outcome));
-    update.bind(4, cut(error));
-    update.bind(5, wallNow());
-    update.exec();
+    update->bind(3, static_cast<int>(outcome));
+    update->bind(4, cut(error));
+    update->bind(5, wallNow());
+    update->exec();
     if (isFinished(outcome)) {
-      SQLite::Statement free(*db_, "DELETE FROM leases WHERE migration = ?");
-      free.bind(1, id.str());
-      free.exec();
-      dropReserve(*db_, id, role);
+      auto free = statements_("DELETE FROM leases WHERE migration = ?");
+      free->bind(1, id.str());
+      free->exec();
+      dropReserve(statements_, id, role);
     }
     return {};
   });
@@ -239,9 +239,9 @@ Result<void> SqliteJournal::setPlan(const MigrationId& id, Role role, const std:
   return write("keep the plan", id, plan_json.size(), [&]() -> Result<void> {
     auto update =
         statement("UPDATE migrations SET plan = ?3, updated_us = ?4 WHERE id = ?1 AND role = ?2", id, role);
-    update.bind(3, plan_json);
-    update.bind(4, wallNow());
-    if (update.exec() == 0) return unknown("keep the plan", id, role);
+    update->bind(3, plan_json);
+    update->bind(4, wallNow());
+    if (update->exec() == 0) return unknown("keep the plan", id, role);
     return {};
   });
 }
@@ -250,14 +250,14 @@ Result<void> SqliteJournal::setFact(const MigrationId& id, Role role, const std:
                                     const std::string& value) {
   return write("keep a fact", id, value.size(), [&]() -> Result<void> {
     auto exists = statement("SELECT 1 FROM migrations WHERE id = ? AND role = ?", id, role);
-    if (!exists.executeStep()) return unknown("keep a fact", id, role);
+    if (!exists->executeStep()) return unknown("keep a fact", id, role);
     auto upsert = statement(
         "INSERT INTO facts (migration, role, name, value) VALUES (?, ?, ?, ?) "
         "ON CONFLICT (migration, role, name) DO UPDATE SET value = excluded.value",
         id, role);
-    upsert.bind(3, name);
-    upsert.bind(4, value);
-    upsert.exec();
+    upsert->bind(3, name);
+    upsert->bind(4, value);
+    upsert->exec();
     return {};
   });
 }
@@ -267,8 +267,8 @@ Result<std::vector<FactRecord>> SqliteJournal::facts(const MigrationId& id, Role
     auto rows =
         statement("SELECT name, value FROM facts WHERE migration = ? AND role = ? ORDER BY name", id, role);
     std::vector<FactRecord> found;
-    while (rows.executeStep())
-      found.push_back({rows.getColumn(0).getString(), rows.getColumn(1).getString()});
+    while (rows->executeStep())
+      found.push_back({rows->getColumn(0).getString(), rows->getColumn(1).getString()});
     return found;
   });
 }
@@ -284,21 +284,21 @@ Result<void> SqliteJournal::keepPartnerSteps(const MigrationId& id, Role role,
     bytes += 64 + step.step.size() + std::min(step.detail.size(), kLongestText);
   return write("keep the partner's steps", id, bytes, [&]() -> Result<void> {
     auto exists = statement("SELECT 1 FROM migrations WHERE id = ? AND role = ?", id, role);
-    if (!exists.executeStep()) return unknown("keep the partner's steps", id, role);
-    exists.reset();
+    if (!exists->executeStep()) return unknown("keep the partner's steps", id, role);
+    exists->reset();
     std::set<std::string> told_by;
     for (const StepRecord& step : steps) {
       if (!told_by.insert(step.source).second) continue;
       auto forget = statement(
           "DELETE FROM steps WHERE migration = ? AND role = ? AND told = 1 AND source = ?", id, role);
-      forget.bind(3, cut(step.source));
-      forget.exec();
+      forget->bind(3, cut(step.source));
+      forget->exec();
     }
-    SQLite::Statement insert(*db_, kInsertStep);
+    auto insert = statements_(kInsertStep);
     for (const StepRecord& step : steps) {
-      bindStep(insert, id, role, true, step);
-      insert.exec();
-      insert.reset();
+      bindStep(*insert, id, role, true, step);
+      insert->exec();
+      insert->reset();
     }
     return {};
   });
@@ -306,19 +306,19 @@ Result<void> SqliteJournal::keepPartnerSteps(const MigrationId& id, Role role,
 
 Result<std::optional<MigrationRecord>> SqliteJournal::find(const MigrationId& id, Role role) {
   return guarded(path_, attempt("read the journal", id), [&]() -> Result<std::optional<MigrationRecord>> {
-    auto row = statement((std::string("SELECT ") + kColumns + "WHERE id = ? AND role = ?").c_str(), id, role);
-    if (!row.executeStep()) return std::nullopt;
-    return readMigration(row);
+    auto row = statement(std::string("SELECT ") + kColumns + "WHERE id = ? AND role = ?", id, role);
+    if (!row->executeStep()) return std::nullopt;
+    return readMigration(*row);
   });
 }
 
 Result<std::vector<MigrationRecord>> SqliteJournal::migrations(const char* sql, std::int64_t limit) {
   const MigrationId none;
   return guarded(path_, attempt("read the journal", none), [&]() -> Result<std::vector<MigrationRecord>> {
-    SQLite::Statement rows(*db_, std::string("SELECT ") + kColumns + sql);
-    rows.bind(1, limit);
+    auto rows = statements_(std::string("SELECT ") + kColumns + sql);
+    rows->bind(1, limit);
     std::vector<MigrationRecord> found;
-    while (rows.executeStep()) found.push_back(readMigration(rows));
+    while (rows->executeStep()) found.push_back(readMigration(*rows));
     return found;
   });
 }
@@ -338,10 +338,10 @@ Result<std::vector<StepRecord>> SqliteJournal::steps(const MigrationId& id, Role
         "ORDER BY told, seq",
         id, role);
     std::vector<StepRecord> found;
-    while (rows.executeStep()) {
-      found.push_back({id, role, rows.getColumn(0).getString(), rows.getColumn(1).getString(),
-                       static_cast<StepMark>(rows.getColumn(2).getInt()), rows.getColumn(3).getString(),
-                       rows.getColumn(4).getInt64(), rows.getColumn(5).getInt64()});
+    while (rows->executeStep()) {
+      found.push_back({id, role, rows->getColumn(0).getString(), rows->getColumn(1).getString(),
+                       static_cast<StepMark>(rows->getColumn(2).getInt()), rows->getColumn(3).getString(),
+                       rows->getColumn(4).getInt64(), rows->getColumn(5).getInt64()});
     }
     return found;
   });

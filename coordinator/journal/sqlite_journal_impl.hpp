@@ -2,7 +2,6 @@
 #pragma once
 
 #include <SQLiteCpp/Database.h>
-#include <SQLiteCpp/Statement.h>
 #include <SQLiteCpp/Transaction.h>
 #include <fmt/format.h>
 
@@ -16,6 +15,7 @@
 #include "coordinator/journal/sqlite_error.hpp"
 #include "coordinator/journal/sqlite_journal.hpp"
 #include "coordinator/journal/state_lock.hpp"
+#include "coordinator/journal/statements.hpp"
 
 namespace rdmove::journal {
 
@@ -55,7 +55,7 @@ class SqliteJournal : public Journal {
   Result<void> write(std::string_view what, const MigrationId& id, std::size_t bytes, Operation&& operation) {
     return guarded(path_, attempt(what, id), [&]() -> Result<void> {
       SQLite::Transaction transaction(*db_, SQLite::TransactionBehavior::IMMEDIATE);
-      useReserve(*db_, id, bytes);
+      useReserve(statements_, id, bytes);
       Result<void> result = operation();
       if (result) transaction.commit();
       return result;
@@ -69,7 +69,7 @@ class SqliteJournal : public Journal {
     };
   }
 
-  SQLite::Statement statement(const char* sql, const MigrationId& id, Role role);
+  Statements::Use statement(const std::string& sql, const MigrationId& id, Role role);
   Result<void> insertMigration(const MigrationRecord& record);
   void insertStep(const MigrationId& id, Role role, const std::string& step, StepMark mark,
                   const std::string& detail);
@@ -80,6 +80,7 @@ class SqliteJournal : public Journal {
   std::filesystem::path path_;
   StateLock lock_;
   std::unique_ptr<SQLite::Database> db_;  // closed before the lock is given up
+  Statements statements_;
   Clock& clock_;
   HostName host_;
   Room room_;
