@@ -40,6 +40,7 @@ struct RestoredDevice {
   std::string rdma;
   std::vector<std::string> gids;
   std::vector<std::string> addresses;
+  std::string managed_by{};                 ///< who in the guest put the addresses back; empty: the agent
   std::optional<SubnetPort> port_before{};  ///< as prepare found it; both only on InfiniBand
   std::optional<SubnetPort> port{};
 };
@@ -74,6 +75,7 @@ struct PrepareOutcome {
 struct RestoreOutcome {
   std::vector<RestoredDevice> devices;
   std::chrono::milliseconds took{0};
+  std::vector<std::string> warnings{};  ///< what is not as it was, and RDMA does not need: a route, a rule
 };
 
 class AgentLink {

@@ -140,10 +140,12 @@ Result<RestoreOutcome> restoreOutcome(const Answer& answer) {
                             {},
                             printable(device.addresses)};
     for (const auto& gid : device.gids) restored.gids.push_back(printable(gid.gid));
+    restored.managed_by = printable(device.managed_by);
     restored.port_before = portOf(device.port_before);
     restored.port = portOf(device.port);
     outcome.devices.push_back(std::move(restored));
   }
+  outcome.warnings = printable(result->warnings);
   return outcome;
 }
 

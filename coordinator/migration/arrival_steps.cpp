@@ -182,12 +182,8 @@ void ArrivalSession::restoreGuestAs(const MigrationId& prepared_for, Attempt att
                     const auto self = weak.lock();
                     if (!self) return;
                     if (!result) return restoreFailed(attempt, result.error());
-                    guestDid("Taking up", result->took);
-                    for (const RestoredDevice& device : result->devices) {
-                      note(fmt::format("the guest has {} back as {} on {}: {}", device.alias.str(),
-                                       device.rdma, device.netdev, fmt::join(device.addresses, ", ")));
-                      comparePort(device);
-                    }
+                    guestTookUp(*result);
+                    for (const RestoredDevice& device : result->devices) comparePort(device);
                     if (all_soft || !agent_) return answer(Step::kRestoreGuest, attempt, {});
                     agent_->traffic(kLook, [this, weak, attempt](Result<Traffic> traffic) {
                       const auto still = weak.lock();

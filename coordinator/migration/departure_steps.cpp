@@ -306,7 +306,7 @@ void DepartureSession::restoreGuest(Attempt attempt) {
                      const auto self = weak.lock();
                      if (!self) return;
                      if (result) {
-                       guestDid("Taking up", result->took);
+                       guestTookUp(*result);
                        return answer(Step::kRestoreGuest, attempt, {});
                      }
                      // An agent that is silent because its guest has ended is not waited for.

@@ -1,6 +1,9 @@
 #include "coordinator/migration/session.hpp"
 
+#include <fmt/format.h>
+#include <fmt/ranges.h>
 #include <spdlog/spdlog.h>
+
 namespace rdmove {
 namespace {
 
@@ -119,6 +122,16 @@ void Session::guestDid(const std::string& what, std::chrono::milliseconds took) 
       !written) {
     spdlog::error("migration={} journal: {}", record_.id.str(), written.error().sentence());
   }
+}
+
+void Session::guestTookUp(const RestoreOutcome& outcome) {
+  guestDid("Taking up", outcome.took);
+  for (const RestoredDevice& device : outcome.devices) {
+    note(fmt::format("the guest has {} back as {} on {}: {}{}", device.alias.str(), device.rdma,
+                     device.netdev, fmt::join(device.addresses, ", "),
+                     device.managed_by.empty() ? "" : " (by " + device.managed_by + ")"));
+  }
+  for (const std::string& warning : outcome.warnings) note("the guest: " + warning);
 }
 
 void Session::publish(const std::string& message) {

@@ -75,6 +75,8 @@ class Session : public std::enable_shared_from_this<Session> {
   void note(const std::string& text);
   /// The guest has just done `what`, and says how long it took: a bar of the timeline.
   void guestDid(const std::string& what, std::chrono::milliseconds took);
+  /// The guest has its devices back: how long that took, what it has, and what is not as it was.
+  void guestTookUp(const RestoreOutcome& outcome);
   void publish(const std::string& message);
   /// The journal refused the phase's intent: before the point of no return nothing may be done then.
   /// A refusal is asked about again each time, since there may be room meanwhile.

@@ -63,6 +63,18 @@ TEST(GuestAnswers, how_the_subnet_manager_knew_a_port_comes_with_the_restored_de
   EXPECT_EQ(outcome->devices[1].port, std::nullopt);
 }
 
+TEST(GuestAnswers, who_put_the_addresses_back_and_what_was_not_comes_with_it) {
+  const auto outcome = restoreOutcome(protocol::Payload(nlohmann::json::parse(R"({"took_ms":1,"devices":[
+    {"alias":"ua-rdma0","mac":"52:54:00:77:00:01","netdev":"eth1","rdma":"rxe0","gids":[],"addresses":[],
+     "managed_by":"NetworkManager"}],
+    "warnings":["not put back: 10.9.0.0/16\n"]})")));
+  ASSERT_TRUE(outcome) << outcome.error().sentence();
+  EXPECT_EQ(outcome->devices[0].managed_by, "NetworkManager");
+  ASSERT_EQ(outcome->warnings.size(), 1U);
+  EXPECT_EQ(outcome->warnings[0].find('\n'), std::string::npos) << "a guest's words are for one line";
+  EXPECT_NE(outcome->warnings[0].find("10.9.0.0/16"), std::string::npos);
+}
+
 TEST(GuestAnswers, an_agent_that_does_not_know_the_request_is_said_to_be_too_old_in_one_sentence) {
   for (const auto& error :
        {queryAnswer("apps", refusal(-32601)).error(), applicationsAnswer(refusal(-32601)).error()}) {
