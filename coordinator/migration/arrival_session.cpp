@@ -1,7 +1,6 @@
 #include "coordinator/migration/arrival_session.hpp"
 
 #include <spdlog/spdlog.h>
-#include <algorithm>
 
 #include <algorithm>
 
@@ -53,6 +52,7 @@ void ArrivalSession::recover(const std::string& phase, const std::vector<FactRec
     if (fact.name == "blame") blame_ = fact.value;
     if (fact.name == kAdopted) adopted_ = true;
     if (fact.name == kCameInBoot) came_in_boot_ = fact.value;
+    if (fact.name == kFabricBefore) fabric_watch_.recall(fact.value);
     if (fact.name == kTrafficRestored) traffic_restored_ = trafficFromJson(fact.value);
     if (fact.name == kTrafficAfter) traffic_after_ = trafficFromJson(fact.value);
     if (fact.name != "leases") continue;

@@ -17,6 +17,7 @@ Result<WithdrawAnswer> runsHere(Hypervisor& hypervisor, const DomainUuid& uuid);
 
 /// The fact that says that no source knows of it.
 inline constexpr const char* kAdopted = "adopted";
+inline constexpr const char* kFabricBefore = "fabric-before";
 /// The fact that keeps the boot in which the domain came in; empty once it was seen to fail.
 inline constexpr const char* kCameInBoot = "came-in-boot";
 /// The host has started anew since: what the domain did before that nobody saw.
@@ -104,6 +105,7 @@ class ArrivalSession : public Session, private ArrivalActions {
   void lookAtFabric(Attempt attempt);
   void lookAtApplications(Attempt attempt);
   void lookAtTraffic(Attempt attempt, const std::vector<AgentApplication>& applications);
+  void keepFact(const char* name, const std::string& value);
   void keepTraffic(const char* name, const Traffic& traffic);
   void unstage(Attempt attempt);
   void comparePort(const RestoredDevice& device);

@@ -53,18 +53,20 @@ Result<void> fitsHere(Hypervisor& hypervisor, const Plan& plan, bool adopted) {
 
 void ArrivalSession::stage(Attempt attempt) {
   offload<HostVfs>(
-      [this, plan = plan_, adopted = adopted_]() -> Result<HostVfs> {
+      [this, plan = plan_, adopted = adopted_,
+       others = portsWithIdentity(services_.journal)]() -> Result<HostVfs> {
         if (auto fits = fitsHere(services_.hypervisor, plan, adopted); !fits)
           return tl::unexpected(fits.error());
         auto all = services_.fabric.vfs();
         if (!all) return tl::unexpected(all.error());
         const auto taken = occupants(services_.hypervisor, services_.fabric);
         if (!taken) return tl::unexpected(taken.error());
-        fabric_watch_.before(plan_);
+        fabric_watch_.before(plan, others);
         return HostVfs{std::move(*all), names(*taken)};
       },
       [this, attempt](Result<HostVfs> vfs) {
         if (!vfs) return answer(Step::kStage, attempt, tl::unexpected(vfs.error()));
+        if (const std::string seen = fabric_watch_.remembered(); seen != "{}") keepFact(kFabricBefore, seen);
         lease(attempt, std::move(*vfs));
       });
 }

@@ -132,8 +132,11 @@ void ArrivalSession::lookAtTraffic(Attempt attempt, const std::vector<AgentAppli
 }
 
 void ArrivalSession::keepTraffic(const char* name, const Traffic& traffic) {
-  if (traffic.empty()) return;
-  const auto kept = services_.journal.setFact(record_.id, record_.role, name, trafficToJson(traffic));
+  if (!traffic.empty()) keepFact(name, trafficToJson(traffic));
+}
+
+void ArrivalSession::keepFact(const char* name, const std::string& value) {
+  const auto kept = services_.journal.setFact(record_.id, record_.role, name, value);
   if (!kept) spdlog::error("migration={} journal: {}", record_.id.str(), kept.error().sentence());
 }
 

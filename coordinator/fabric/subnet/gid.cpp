@@ -4,6 +4,15 @@
 #include <fmt/format.h>
 
 namespace rdmove {
+namespace {
+
+std::uint64_t half(const std::array<std::uint8_t, 16>& bytes, std::size_t from) {
+  std::uint64_t value = 0;
+  for (std::size_t i = from; i < from + 8; ++i) value = value << 8 | bytes.at(i);
+  return value;
+}
+
+}  // namespace
 
 Gid::Gid(std::uint64_t prefix, Guid guid) {
   for (std::size_t i = 0; i < 8; ++i) {
@@ -25,10 +34,12 @@ std::string Gid::str() const {
   return out;
 }
 
+std::uint64_t Gid::prefix() const {
+  return half(bytes_, 0);
+}
+
 Guid Gid::guid() const {
-  std::uint64_t value = 0;
-  for (std::size_t i = 8; i < 16; ++i) value = value << 8 | bytes_.at(i);
-  return Guid(value);
+  return Guid(half(bytes_, 8));
 }
 
 }  // namespace rdmove

@@ -21,6 +21,7 @@ class Gid {
   static std::optional<Gid> parse(std::string_view text);
   [[nodiscard]] std::string str() const;  ///< "fe80:0000:0000:0000:0002:c903:000a:1b2c", as sysfs has it
   [[nodiscard]] const std::array<std::uint8_t, 16>& bytes() const { return bytes_; }
+  [[nodiscard]] std::uint64_t prefix() const;
   [[nodiscard]] Guid guid() const;
   auto operator<=>(const Gid&) const = default;
 

@@ -83,6 +83,9 @@ class MadSubnet final : public Subnet {
   Result<Lid> self() override {
     return own().map([](const Own& own) { return own.lid; });
   }
+  Result<std::uint64_t> prefix() override {
+    return own().map([](const Own& own) { return own.gid.prefix(); });
+  }
 
   Result<std::optional<Path>> path(const Gid& to) override {
     const auto self = own();

@@ -134,21 +134,4 @@ Result<std::vector<LidChange>> LidBook::changes(Subnet& subnet) const {
   return changes;
 }
 
-std::vector<std::string> joinAgain(Subnet& subnet, const Gid& port, const std::vector<Membership>& held) {
-  std::vector<std::string> failed;
-  for (const Membership& one : held) {
-    if (const auto joined = subnet.join(one.group, port, one.state); !joined)
-      failed.push_back(joined.error().sentence());
-  }
-  return failed;
-}
-
-std::vector<std::string> subscribeAgain(Subnet& subnet, const std::vector<unsigned>& traps) {
-  std::vector<std::string> failed;
-  for (const unsigned trap : traps) {
-    if (const auto done = subnet.subscribe(trap, true); !done) failed.push_back(done.error().sentence());
-  }
-  return failed;
-}
-
 }  // namespace rdmove

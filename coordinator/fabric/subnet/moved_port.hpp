@@ -63,15 +63,4 @@ class LidBook {
   std::vector<std::pair<Guid, Lid>> noted_;
 };
 
-struct Membership {
-  Gid group;
-  JoinState state = JoinState::Full;
-};
-/// Joins again all that the port held: a gap of some 50 ms is enough for an SM to drop them. What could not
-/// be joined, one sentence each.
-std::vector<std::string> joinAgain(Subnet& subnet, const Gid& port, const std::vector<Membership>& held);
-
-/// Renews subscriptions. What could not be renewed, one sentence each.
-std::vector<std::string> subscribeAgain(Subnet& subnet, const std::vector<unsigned>& traps);
-
 }  // namespace rdmove

@@ -49,6 +49,8 @@ class Subnet {
 
   /// This port's own.
   virtual Result<Lid> self() = 0;
+  /// The subnet's prefix: the first half of every GID in it.
+  virtual Result<std::uint64_t> prefix() = 0;
   /// PathRecord from this port.
   virtual Result<std::optional<Path>> path(const Gid& to) = 0;
   /// NodeRecord by port GUID, or by LID.

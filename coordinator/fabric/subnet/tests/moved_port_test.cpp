@@ -104,15 +104,6 @@ TEST_F(MovedPort, lids_that_change_are_told_the_mover_s_and_a_bystander_s) {
               ElementsAre(LidChange{kGuid, Lid(5), Lid(0)}, LidChange{peer, Lid(6), Lid(0)}));
 }
 
-TEST_F(MovedPort, memberships_and_subscriptions_are_all_tried_and_failures_named) {
-  const Gid group = *Gid::parse("ff12:401b:ffff::1");
-  EXPECT_THAT(joinAgain(subnet, kGid, {{group, JoinState::Full}, {group, JoinState::SendOnly}}), IsEmpty());
-  subnet.fails = Error{ErrorCode::kRefused, "join it", "the SA finds the request invalid", ""};
-  EXPECT_THAT(joinAgain(subnet, kGid, {{group, JoinState::Full}}), ElementsAre(HasSubstr("cannot join it")));
-  EXPECT_THAT(subscribeAgain(subnet, {64, 65}), testing::SizeIs(2));
-  EXPECT_THAT(subnet.asked, testing::SizeIs(5));
-}
-
 TEST(GidTest, has_sysfs_s_form_and_a_guid) {
   EXPECT_EQ(kGid.str(), "fe80:0000:0000:0000:0002:c903:0077:0001");
   EXPECT_EQ(Gid::parse("fe80::2:c903:77:1"), kGid);
