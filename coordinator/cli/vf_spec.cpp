@@ -1,14 +1,18 @@
 #include "coordinator/cli/vf_spec.hpp"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
+#include <array>
 #include <set>
 
 namespace rdmove::cli {
 namespace {
 
 constexpr Range kVlan{1, 4094, ""};
+constexpr std::array<std::string_view, 7> kSettings = {
+    "trust", "spoof-check", "link", "min-rate", "max-rate", "vlan-priority", "vlan-protocol"};
 
 /// The keys of the identity beyond the MAC.
 std::string applyIdentity(VfSpec& spec, std::string_view key, std::string_view value) {
@@ -26,11 +30,14 @@ std::string applyIdentity(VfSpec& spec, std::string_view key, std::string_view v
     auto keys = parsePartitionKeys(table);
     if (!keys) return "pkeys: " + keys.error().cause;
     spec.pkeys = std::move(*keys);
+  } else if (std::find(kSettings.begin(), kSettings.end(), key) != kSettings.end()) {
+    if (value.empty()) return fmt::format("{} has no value", key);
+    spec.settings.emplace(key, value);
   } else {
     return fmt::format(
-        "'{}' is not a key; the keys are alias, pool, model, continuity, mac, vlan, node-guid, port-guid and "
-        "pkeys",
-        key);
+        "'{}' is not a key; the keys are alias, pool, model, continuity, mac, vlan, node-guid, port-guid, "
+        "pkeys, {}",
+        key, fmt::join(kSettings, ", "));
   }
   return {};
 }

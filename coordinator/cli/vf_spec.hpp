@@ -1,9 +1,11 @@
 // The value of `rdmove define --vf`: "alias=ua-rdma0,pool=fabric[,model=M][,continuity=C][,mac=MAC][,vlan=N]
-// [,node-guid=GUID][,port-guid=GUID][,pkeys=KEY/KEY]".
+// [,node-guid=GUID][,port-guid=GUID][,pkeys=KEY/KEY]", and the other attributes of the metadata's <identity>.
 // Plain value and pure functions, any thread.
 #pragma once
 
+#include <map>
 #include <optional>
+#include <string>
 #include <string_view>
 #include <vector>
 
@@ -23,6 +25,8 @@ struct VfSpec {
   std::optional<Guid> node_guid;
   std::optional<Guid> port_guid;
   std::vector<PartitionKey> pkeys;
+  /// trust, spoof-check, link, min-rate, max-rate, vlan-priority, vlan-protocol: read by the daemon.
+  std::map<std::string, std::string> settings;
 };
 
 /// Every key once, none unknown, alias and pool present.

@@ -41,6 +41,7 @@ struct PfInfo {
   std::optional<int> numa_node;
   unsigned vfs = 0;
   unsigned most_vfs = 0;
+  bool switched_off = false;        ///< administratively down: libvirt attaches none of its VFs
   std::string link{};               ///< operstate: "up", "down", "unknown"; empty without a network interface
   std::optional<int> mtu{};         ///< bytes
   std::optional<int> speed_mbit{};  ///< absent: the driver does not tell, or the link is down
@@ -56,6 +57,11 @@ struct VfInfo {
   std::optional<int> iommu_group;  ///< sriov: absent without an IOMMU
   // sriov alone
   std::string pf{};    ///< PCI address
+  std::string pf_driver{};
+  bool pf_switched_off = false;
+  /// Other devices of its IOMMU group that a driver of the host has, "0000:3b:00.0 (mlx5_core)": VFIO takes a
+  /// group as a whole or not at all.
+  std::vector<std::string> group_holders{};
   unsigned index{};    ///< netlink's VF number
   std::string rdma{};  ///< the RDMA device that a driver of this host has made of it
   std::string netdev{};

@@ -14,6 +14,10 @@ std::string bridgeOfNic(const VfName& name) {
 
 }  // namespace
 
+bool attachable(const VfInfo& vf) {
+  return vf.kind == "bridge" || (vf.iommu_group && vf.group_holders.empty() && !vf.pf_switched_off);
+}
+
 std::vector<VfInfo> freeVfs(const std::vector<VfInfo>& all, const PoolName& pool,
                             const std::set<VfName>& taken) {
   std::vector<VfInfo> free;
@@ -21,8 +25,7 @@ std::vector<VfInfo> freeVfs(const std::vector<VfInfo>& all, const PoolName& pool
   for (const VfInfo& vf : all) {
     if (vf.pool != pool) continue;
     if (vf.kind == "bridge") bridges.insert(vf.parent);
-    const bool attachable = vf.kind == "bridge" || vf.iommu_group;
-    if (attachable && !taken.contains(vf.name) && vf.users.empty()) free.push_back(vf);
+    if (attachable(vf) && !taken.contains(vf.name) && vf.users.empty()) free.push_back(vf);
   }
   const auto nics = std::count_if(taken.begin(), taken.end(),
                                   [&](const VfName& name) { return bridges.contains(bridgeOfNic(name)); });

@@ -24,13 +24,31 @@ std::string first(const std::vector<std::string>& names) {
   return names.empty() ? std::string() : names.front();
 }
 
+/// VFIO lets a group have these, besides devices without a driver (drivers/vfio/vfio_main.c,
+/// vfio_dev_viable; and its own drivers by their name).
+bool leavesGroupViable(const std::string& driver) {
+  return driver.empty() || driver == "pci-stub" || driver == "pcieport" || driver == "vfio-pci" ||
+         driver.ends_with("-vfio-pci") || driver.ends_with("_vfio_pci");
+}
+
+std::vector<std::string> groupHolders(const SysfsFiles& files, const std::string& pci, unsigned group) {
+  std::vector<std::string> holders;
+  for (const std::string& member : files.list(fmt::format("kernel/iommu_groups/{}/devices", group))) {
+    const std::string driver = files.linkName(folder(member) + "/driver");
+    if (member != pci && !leavesGroupViable(driver)) holders.push_back(fmt::format("{} ({})", member, driver));
+  }
+  return holders;
+}
+
 SysfsVf readVf(const SysfsFiles& files, const std::string& pci, unsigned index) {
   SysfsVf vf;
   vf.pci = pci;
   vf.index = index;
   vf.driver = files.linkName(folder(pci) + "/driver");
-  if (const auto group = number(files.linkName(folder(pci) + "/iommu_group")))
+  if (const auto group = number(files.linkName(folder(pci) + "/iommu_group"))) {
     vf.iommu_group = static_cast<int>(*group);
+    vf.group_holders = groupHolders(files, pci, *group);
+  }
   return vf;
 }
 

@@ -17,6 +17,7 @@ struct SysfsVf {
   unsigned index = 0;  ///< the number in virtfnN, netlink's VF number
   std::string driver;  ///< empty when unbound
   std::optional<int> iommu_group;
+  std::vector<std::string> group_holders;  ///< as VfInfo has them
 };
 
 struct SysfsPf {

@@ -141,6 +141,8 @@ Result<void> checkUnique(const DomainDeclaration& declaration, const VfDeclarati
     if (vf.identity.mac && vf.identity.mac == other.identity.mac) {
       return bad("two <vf> have mac '" + vf.identity.mac->str() + "'");
     }
+    if (vf.identity.node_guid && vf.identity.node_guid == other.identity.node_guid)
+      return bad("two <vf> have node-guid '" + vf.identity.node_guid->str() + "'");
     if (vf.identity.port_guid && vf.identity.port_guid == other.identity.port_guid) {
       return bad("two <vf> have port-guid '" + vf.identity.port_guid->str() + "'");
     }

@@ -96,6 +96,7 @@ void Examiner::readDeclaration(Look& look) {
   look.owed = std::exchange(look.plan.vfs, {});
   for (const VfDeclaration& vf : declaration->vfs) findDevice(look, vf);
   checkMemory(look);
+  examineIdentities(look);
 }
 
 /// A limit that is too low would fail the attach, after the point of no return.
@@ -147,6 +148,13 @@ void Examiner::findDevice(Look& look, const VfDeclaration& vf) {
                       fmt::format("Device {} is the transient half of a teaming pair, and an InfiniBand VF.",
                                   vf.alias.str()),
                       "Take <teaming> out of it: libvirt pairs by MAC, which an InfiniBand VF does not have.");
+  }
+  const auto pool = config_.pools.find(vf.pool);
+  const bool sriov = pool != config_.pools.end() && pool->second.kind == PoolConfig::Kind::kSriov;
+  if (sriov && vf.model != Model::kRoce && device->kind == "interface") {
+    return look.error("infiniband-interface",
+                      fmt::format("Device {} is an <interface>, and an InfiniBand VF.", vf.alias.str()),
+                      "Make it a plain <hostdev>: libvirt would set a MAC, which an InfiniBand VF has not.");
   }
   const auto portable = portableDevice(device->element);
   if (!portable) return look.fail("bad-device", portable.error());

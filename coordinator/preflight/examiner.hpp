@@ -65,6 +65,7 @@ class Examiner {
   void askPartner(Look& look);
   SourceFacts factsOf(const Look& look) const;
   void examineRoom(Look& look, const PartnerConfig& partner, const std::vector<VfName>& leased_vfs);
+  void examineIdentities(Look& look);
   void examinePool(Look& look, const Room& room, const PoolName& pool, const std::vector<MovingVf>& wanted);
   void examinePools(Look& look);
   std::vector<PoolTrouble> troublesOf(const Room& room, const PoolName& pool) const;

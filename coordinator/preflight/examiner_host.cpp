@@ -9,6 +9,7 @@
 #include "coordinator/fabric/free_vfs.hpp"
 #include "coordinator/migration/partner.hpp"
 #include "coordinator/preflight/hook_check.hpp"
+#include "coordinator/preflight/identity_claims.hpp"
 #include "coordinator/preflight/look.hpp"
 #include "coordinator/preflight/occupancy.hpp"
 #include "coordinator/preflight/pool_checks.hpp"
@@ -54,6 +55,7 @@ std::vector<Finding> Examiner::examineArrival(const Plan& plan, const HostName& 
                "Undefine or rename it there; libvirt takes a name once.");
   }
   examineRoom(look, partner->second, leased_vfs);
+  examineIdentities(look);
   return std::move(look.result.findings);
 }
 
@@ -111,6 +113,13 @@ void Examiner::examinePool(Look& look, const Room& room, const PoolName& pool,
                  "Correct the model with rdmove define, or the port's mode (mlxconfig LINK_TYPE).");
       continue;
     }
+    if (const auto model = modelOf(free[i]); model && *model != vf.model) {
+      look.error("other-model",
+                 fmt::format("Device {} is declared {}, and {} makes {} VFs.", vf.alias.str(),
+                             toString(vf.model), free[i].pf_driver, toString(*model)),
+                 "The model is the adapter's (docs/models.md): correct it with rdmove define.");
+      continue;
+    }
     for (const Adapter& adapter : look.facts.adapters) {
       const auto pf = std::find_if(room.pfs.begin(), room.pfs.end(), [&](const PfInfo& one) {
         return !one.pci.empty() && one.pci == free[i].pf;
@@ -121,6 +130,19 @@ void Examiner::examinePool(Look& look, const Room& room, const PoolName& pool,
     }
     const auto planned = fabric_.planIdentity(free[i].name, wanted[i], std::nullopt);
     if (!planned) look.fail("identity", planned.error());
+  }
+}
+
+void Examiner::examineIdentities(Look& look) {
+  const auto claims = identityClaims(hypervisor_);
+  if (!claims) return look.fail("libvirt", claims.error());
+  for (const MovingVf& vf : look.plan.vfs) {
+    const auto twice = claimedTwice(vf.declaration.identity, look.plan.uuid, *claims);
+    if (!twice) continue;
+    look.error("identity-twice",
+               fmt::format("The identity of device {}: {} on {}.", vf.declaration.alias.str(), *twice,
+                           config_.host.str()),
+               "An address may be one VM's only: correct one of the two with rdmove define.");
   }
 }
 

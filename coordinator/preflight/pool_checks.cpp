@@ -32,11 +32,13 @@ PoolCount countPool(const std::vector<VfInfo>& all, const PoolName& pool,
       ++count.host;
     } else if (vf.kind == "sriov" && !vf.iommu_group) {
       ++count.bare;
+    } else if (!attachable(vf)) {
+      ++(vf.group_holders.empty() ? count.off : count.shared);
     }
   }
   // NICs on a bridge take slots without naming one.
   const std::size_t named =
-      count.free + count.host + count.bare + count.claimed + count.leased + count.running;
+      count.free + count.host + count.bare + count.shared + count.off + count.claimed + count.leased + count.running;
   if (members > named) count.running += members - named;
   return count;
 }
@@ -48,6 +50,8 @@ std::string toString(const PoolCount& count) {
   if (count.claimed > 0)
     text += fmt::format(", {} claimed ({})", count.claimed, fmt::join(count.claimants, ", "));
   if (count.bare > 0) text += fmt::format(", {} without an IOMMU group", count.bare);
+  if (count.shared > 0) text += fmt::format(", {} in a shared IOMMU group", count.shared);
+  if (count.off > 0) text += fmt::format(", {} of a PF that is down", count.off);
   if (count.host > 0) text += fmt::format(", {} used by this host", count.host);
   return text;
 }
@@ -83,9 +87,13 @@ std::vector<PoolTrouble> poolTroubles(const PoolConfig& pool, const std::vector<
           "enable_roce). "
           "An adapter without RDMA needs soft_roce = true.");
     }
-    if (pf->link == "down") {
+    if (pf->switched_off) {
+      add(named, Severity::kError, "pf-off",
+          fmt::format("PF {} is switched off: none of its VFs can be attached.", named),
+          fmt::format("`ip link set {} up`.", pf->netdev));
+    } else if (pf->link == "down") {
       add(named, Severity::kWarning, "pf-down", fmt::format("The link of PF {} is down.", named),
-          fmt::format("Look at cable and switch port; `ip link set {} up`.", pf->netdev));
+          "Look at cable and switch port.");
     }
   }
   const auto bare = std::find_if(vfs.begin(), vfs.end(), [&](const VfInfo& vf) {
@@ -96,7 +104,24 @@ std::vector<PoolTrouble> poolTroubles(const PoolConfig& pool, const std::vector<
         fmt::format("VF {} is in no IOMMU group.", bare->name.str()),
         "Switch the IOMMU on in the firmware and for the kernel (intel_iommu=on; AMD's is on by itself).");
   }
+  const auto shared = std::find_if(vfs.begin(), vfs.end(), [&](const VfInfo& vf) {
+    return vf.pool == pool.name && !vf.group_holders.empty();
+  });
+  if (shared != vfs.end()) {
+    add(shared->parent, Severity::kError, "shared-iommu-group",
+        fmt::format("VF {} shares IOMMU group {} with {}, which the host uses.", shared->name.str(),
+                    shared->iommu_group.value_or(0), fmt::join(shared->group_holders, ", ")),
+        "Put the adapter behind a port with ACS (another slot), or take the other device's driver off "
+        "(driverctl).");
+  }
   return troubles;
+}
+
+std::optional<Model> modelOf(const VfInfo& vf) {
+  if (vf.link_layer == "Ethernet") return Model::kRoce;
+  if (vf.pf_driver == "mlx4_core") return Model::kSharedPort;
+  if (vf.pf_driver == "mlx5_core") return Model::kVirtualSwitch;
+  return std::nullopt;
 }
 
 bool fits(Model model, const std::string& link_layer) {

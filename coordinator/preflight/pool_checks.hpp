@@ -21,6 +21,8 @@ struct PoolCount {
   std::size_t free = 0;
   std::size_t host = 0;     ///< a process of the host uses them
   std::size_t bare = 0;     ///< no IOMMU group, so VFIO cannot have them
+  std::size_t shared = 0;   ///< the host has another device of their IOMMU group
+  std::size_t off = 0;      ///< their PF is administratively down
   std::size_t claimed = 0;  ///< only a definition names them
   std::size_t leased = 0;
   std::size_t running = 0;  ///< running domains have them
@@ -38,13 +40,16 @@ struct PoolTrouble {
   Finding finding;
 };
 
-/// What of an sriov pool's adapters and VFs would fail late: a PF that is not there, has no VFs, is down, or
-/// has RDMA off; VFs without an IOMMU group. Codes: pf-gone, pf-without-vfs, pf-down (a warning: a cable may
-/// come), rdma-off, no-iommu. A bridge pool has none.
+/// What of an sriov pool's adapters and VFs would fail late: a PF that is not there, has no VFs, is switched off or
+/// down, or has RDMA off; VFs without an IOMMU group of their own. Codes: pf-gone, pf-without-vfs, pf-off,
+/// pf-down (a warning: a cable may come), rdma-off, no-iommu, shared-iommu-group. A bridge pool has none.
 std::vector<PoolTrouble> poolTroubles(const PoolConfig& pool, const std::vector<PfInfo>& pfs,
                                       const std::vector<VfInfo>& vfs, const std::string& host);
 
 /// May a device of this model come to an adapter with this link layer? "unknown" may.
 bool fits(Model model, const std::string& link_layer);
+
+/// The only model that the adapter of this VF has; nothing if its driver does not tell.
+std::optional<Model> modelOf(const VfInfo& vf);
 
 }  // namespace rdmove

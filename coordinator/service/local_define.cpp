@@ -1,35 +1,32 @@
 // rdmove define: the metadata that says which devices of a VM move, live and persistent.
 #include <fmt/format.h>
 
-#include <tuple>
-
 #include "coordinator/hypervisor/domain_xml.hpp"
 #include "coordinator/hypervisor/metadata.hpp"
+#include "coordinator/migration/markup.hpp"
+#include "coordinator/preflight/identity_claims.hpp"
 #include "coordinator/service/convert.hpp"
 #include "coordinator/service/local_service.hpp"
 
 namespace rdmove {
 namespace {
 
-/// VLAN, GUIDs and P_Keys; the sentence says which is wrong.
-Result<void> declareRest(const v1::VfSpec& spec, Identity& identity, const std::string& what) {
-  const auto wrong = [&](const char* key, const Error& why) {
-    return failure(ErrorCode::kBadInput, what, fmt::format("{}: {}", key, why.cause));
+/// The identity's attributes but for the MAC, read by the metadata's own reader; its sentence says which is
+/// wrong.
+Result<Identity> identityOf(const v1::VfSpec& spec, const std::string& what) {
+  std::string attributes;
+  const auto add = [&](const std::string& name, const std::string& value) {
+    if (!value.empty()) attributes += fmt::format(" {}='{}'", escapedMarkup(name), escapedMarkup(value));
   };
-  if (spec.vlan() > 4094)
-    return failure(ErrorCode::kBadInput, what, fmt::format("VLAN {} is not 1..4094", spec.vlan()));
-  if (spec.vlan() > 0) identity.vlan = static_cast<int>(spec.vlan());
-  for (const auto& [key, text, into] : {std::tuple{"node-guid", &spec.node_guid(), &identity.node_guid},
-                                        std::tuple{"port-guid", &spec.port_guid(), &identity.port_guid}}) {
-    if (text->empty()) continue;
-    const auto guid = Guid::parse(*text);
-    if (!guid) return wrong(key, guid.error());
-    *into = *guid;
-  }
-  auto keys = parsePartitionKeys(spec.pkeys());
-  if (!keys) return wrong("pkeys", keys.error());
-  identity.pkeys = std::move(*keys);
-  return {};
+  for (const auto& [name, value] : spec.settings()) add(name, value);
+  add("vlan", spec.vlan() == 0 ? "" : std::to_string(spec.vlan()));
+  add("node-guid", spec.node_guid());
+  add("port-guid", spec.port_guid());
+  add("pkeys", spec.pkeys());
+  const auto read = parseDeclaration(fmt::format(
+      "<rdma><vf alias='ua-device' pool='pool' model='roce'><identity{}/></vf></rdma>", attributes));
+  if (!read) return failure(ErrorCode::kBadInput, what, read.error().cause, read.error().remedy);
+  return read->vfs.front().identity;
 }
 
 Result<VfDeclaration> declare(const v1::VfSpec& spec, const std::string& domain_xml, const Config& config) {
@@ -54,6 +51,9 @@ Result<VfDeclaration> declare(const v1::VfSpec& spec, const std::string& domain_
   vf.continuity = *continuity;
   const auto device = findDevice(domain_xml, vf.alias);
   if (!device) return tl::unexpected(device.error());
+  auto identity = identityOf(spec, what);
+  if (!identity) return tl::unexpected(identity.error());
+  vf.identity = std::move(*identity);
   vf.identity.mac = spec.mac().empty() ? device->mac : MacAddress::parse(spec.mac());
   // A plain <hostdev> has no MAC of libvirt's, so it may be given any.
   const bool free_choice = device->kind == "hostdev" && !device->mac && vf.identity.mac;
@@ -63,7 +63,6 @@ Result<VfDeclaration> declare(const v1::VfSpec& spec, const std::string& domain_
         "its MAC is " + (device->mac ? device->mac->str() : std::string("not set")) + ", not " + spec.mac(),
         "Leave mac out to take the device's own.");
   }
-  if (auto rest = declareRest(spec, vf.identity, what); !rest) return tl::unexpected(rest.error());
   return vf;
 }
 
@@ -83,9 +82,15 @@ grpc::Status LocalService::Define(grpc::ServerContext*, const v1::DefineRequest*
     const auto xml = services_.hypervisor.xml(status->uuid, live ? XmlKind::kLive : XmlKind::kInactive);
     if (!xml) return toLocalStatus(xml.error());
     DomainDeclaration declaration;
+    const auto claims = identityClaims(services_.hypervisor);
+    if (!claims) return toLocalStatus(claims.error());
     for (const v1::VfSpec& spec : request->vfs()) {
       const auto vf = declare(spec, *xml, services_.config);
       if (!vf) return toLocalStatus(vf.error());
+      if (const auto twice = claimedTwice(vf->identity, status->uuid, *claims)) {
+        return toLocalStatus(Error{ErrorCode::kConflict, "declare " + vf->alias.str(), *twice,
+                                   "An address may be one VM's only."});
+      }
       declaration.vfs.push_back(*vf);
     }
     if (!request->standby().empty()) {

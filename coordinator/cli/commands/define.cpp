@@ -22,6 +22,7 @@ ExitCode DefineCommand::run(Session& session) {
     if (spec.vlan) vf.set_vlan(*spec.vlan);
     if (spec.node_guid) vf.set_node_guid(spec.node_guid->str());
     if (spec.port_guid) vf.set_port_guid(spec.port_guid->str());
+    vf.mutable_settings()->insert(spec.settings.begin(), spec.settings.end());
     vf.set_pkeys(toString(spec.pkeys));
   }
   const auto reply = session.daemon.call(&Daemon::Stub::Define, request);

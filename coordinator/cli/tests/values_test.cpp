@@ -102,6 +102,14 @@ TEST(VfSpecs, read_an_infiniband_identity) {
   EXPECT_EQ(spec->port_guid->str(), "00:02:c9:03:00:0a:1b:2d");
   EXPECT_EQ(toString(spec->pkeys), "0xffff 0x8001");
   EXPECT_EQ(spec->vlan, 7U);
+  EXPECT_TRUE(spec->settings.empty());
+}
+
+TEST(VfSpecs, pass_on_what_the_daemon_reads) {
+  const auto spec = readVfSpec("alias=ua-a,pool=f,trust=on,max-rate=100,vlan=7,vlan-protocol=802.1ad");
+  ASSERT_TRUE(spec) << spec.error();
+  EXPECT_EQ(spec->settings, (std::map<std::string, std::string>{
+                                {"trust", "on"}, {"max-rate", "100"}, {"vlan-protocol", "802.1ad"}}));
 }
 
 TEST(VfSpecs, say_what_is_wrong) {
@@ -112,7 +120,9 @@ TEST(VfSpecs, say_what_is_wrong) {
       {"pool=f", "alias is missing"},
       {"alias=ua-a,pool=f,colour=red",
        "'colour' is not a key; the keys are alias, pool, model, continuity, mac, vlan, node-guid, "
-       "port-guid and pkeys"},
+       "port-guid, pkeys, trust, spoof-check, link, min-rate, max-rate, vlan-priority, vlan-protocol"},
+      {"alias=ua-a,pool=f,trust=", "trust has no value"},
+      {"alias=ua-a,pool=f,trust=on,trust=off", "'trust' is given twice"},
       {"alias=ua-a,alias=ua-b,pool=f", "'alias' is given twice"},
       {"alias=rdma0,pool=f", "'rdma0' is not a user alias of libvirt"},
       {"alias=ua-,pool=f", "'ua-' is not a user alias"},

@@ -2,13 +2,21 @@
 
 #include <fmt/format.h>
 
+#include <net/if.h>
+
 #include <charconv>
+#include <cstdlib>
 
 namespace rdmove::fabric {
 namespace {
 
 std::string folder(const std::string& pci) {
   return "bus/pci/devices/" + pci;
+}
+
+bool switchedOff(const SysfsFiles& files, const std::string& netdev) {
+  const auto text = netdev.empty() ? Result<std::string>() : files.read("class/net/" + netdev + "/flags");
+  return text && text->starts_with("0x") && (std::strtoul(text->c_str(), nullptr, 16) & IFF_UP) == 0;
 }
 
 std::string first(const std::vector<std::string>& names) {
@@ -67,6 +75,7 @@ PfInfo Inventory::pf(const SysfsPf& pf, const PoolName& pool) {
     info.most_vfs = static_cast<unsigned>(*most);
   if (info.netdev.empty()) return info;
   const std::string netdev = "class/net/" + info.netdev;
+  info.switched_off = switchedOff(*host_.files, info.netdev);
   info.link = host_.files->read(netdev + "/operstate").value_or("");
   info.mtu = numberIn(*host_.files, netdev + "/mtu");
   if (const auto speed = numberIn(*host_.files, netdev + "/speed"); speed && *speed > 0)
@@ -77,6 +86,7 @@ PfInfo Inventory::pf(const SysfsPf& pf, const PoolName& pool) {
 std::vector<VfInfo> Inventory::vfs(const SysfsPf& pf, const PoolName& pool, const std::string& named) {
   const auto settings = host_.port->readAll(pf.place);
   const std::string firmware = firmwareOf(pf.place.rdma);  // VFs run the PF's
+  const bool switched_off = switchedOff(*host_.files, pf.place.netdev);
   std::vector<VfInfo> all;
   std::vector<Handles> handles;
   for (const SysfsVf& vf : pf.vfs) {
@@ -84,6 +94,9 @@ std::vector<VfInfo> Inventory::vfs(const SysfsPf& pf, const PoolName& pool, cons
     // For display: a PF that does not tell (no netdev, InfiniBand) leaves it open.
     if (settings && vf.index < settings->size()) info.mac = (*settings)[vf.index].mac;
     info.pf = pf.place.pci;
+    info.pf_driver = pf.place.driver;
+    info.pf_switched_off = switched_off;
+    info.group_holders = vf.group_holders;
     info.index = vf.index;
     info.rdma = first(host_.files->list(folder(vf.pci) + "/infiniband"));
     info.netdev = first(host_.files->list(folder(vf.pci) + "/net"));

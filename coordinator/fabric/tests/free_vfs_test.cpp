@@ -50,5 +50,15 @@ TEST(FreeVfs, a_vf_that_vfio_cannot_have_is_not_free) {
   EXPECT_EQ(names(freeVfs(all, pool, {})), Names{"0000:3b:00.3"});
 }
 
+TEST(FreeVfs, nor_is_one_whose_group_the_host_holds_or_whose_pf_is_off) {
+  const PoolName pool("vfs");
+  std::vector<VfInfo> all(3, {VfName("0000:3b:00.2"), pool, "sriov", "ens1", {}, {}, 42});
+  all[1].name = VfName("0000:3b:00.3");
+  all[1].group_holders = {"0000:3b:00.0 (mlx5_core)"};
+  all[2].name = VfName("0000:3b:00.4");
+  all[2].pf_switched_off = true;
+  EXPECT_EQ(names(freeVfs(all, pool, {})), Names{"0000:3b:00.2"});
+}
+
 }  // namespace
 }  // namespace rdmove

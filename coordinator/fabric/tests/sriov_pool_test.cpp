@@ -103,6 +103,28 @@ TEST_F(SriovPool, lists_vfs_by_index_with_driver_mac_and_group) {
   EXPECT_FALSE(fabric->softRoce(PoolName("roce")));
 }
 
+TEST_F(SriovPool, knows_whose_group_the_host_holds_and_whose_pf_is_switched_off) {
+  const auto member = [&](const char* group, const char* pci) {
+    host.folder(std::string("kernel/iommu_groups/") + group + "/devices/" + pci);
+  };
+  member("43", "0000:3b:00.3");  // vfio-pci has both
+  member("43", "0000:3b:00.5");
+  member("46", "0000:3b:00.6");
+  member("46", "0000:3b:00.0");  // the PF
+  host.file("class/net/ens1/flags", "0x1002");
+  const auto vfs = fabric->vfs();
+  ASSERT_TRUE(vfs) << vfs.error().sentence();
+  EXPECT_EQ((*vfs)[2].iommu_group, 43);
+  EXPECT_TRUE((*vfs)[2].group_holders.empty());
+  EXPECT_EQ((*vfs)[5].iommu_group, 46);
+  EXPECT_EQ((*vfs)[5].group_holders, std::vector<std::string>{"0000:3b:00.0 (mlx5_core)"});
+  EXPECT_TRUE((*vfs)[1].pf_switched_off);
+  EXPECT_EQ((*vfs)[1].pf_driver, "mlx5_core");
+  EXPECT_FALSE((*vfs)[0].pf_switched_off) << "a PF without a network interface cannot be";
+  host.file("class/net/ens1/flags", "0x1003");
+  EXPECT_FALSE(fabric->vfs()->at(1).pf_switched_off);
+}
+
 TEST_F(SriovPool, of_plain_vfs_has_its_rdma_device_made_by_the_guest) {
   PoolConfig plain{PoolName("plain"), PoolConfig::Kind::kSriov, "", 0, {"ens1"}, true};
   const PoolFabric other({{plain.name, plain}}, host.access());

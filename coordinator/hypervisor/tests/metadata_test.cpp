@@ -112,6 +112,10 @@ INSTANTIATE_TEST_SUITE_P(
         BadCase{vf(kGood, "<identity spoofCheck='on'/>"), "spelt 'spoof-check'"},
         BadCase{vf(kGood, "<identity link='up'/>"), "not auto, enable or disable"},
         BadCase{vf(kGood, "<identity max-rate='-1'/>"), "'max-rate'"},
+        BadCase{"<rdma><vf alias='ua-a' pool='p' model='virtual-switch'><identity node-guid='0011223344556677'/>"
+                "</vf><vf alias='ua-b' pool='p' model='virtual-switch'><identity node-guid='0011223344556677'/>"
+                "</vf></rdma>",
+                "two <vf> have node-guid"},
         BadCase{vf(kGood, "<identity/><identity/>"), "two <identity>"},
         BadCase{"<rdma><vf " + kGood + "/><vf " + kGood + "/></rdma>", "two <vf> have alias 'ua-a'"},
         BadCase{"<rdma><vf " + kGood + "><identity mac='52:54:00:00:00:01'/></vf>" + kOther +

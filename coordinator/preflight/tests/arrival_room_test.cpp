@@ -109,6 +109,28 @@ TEST_F(ArrivalRoom, the_other_link_layer_is_refused) {
   EXPECT_EQ(answer(), (Answer{{"other-link-layer", Severity::kError}}));
 }
 
+TEST_F(ArrivalRoom, the_model_is_the_adapters) {
+  plan.vfs[0].declaration.model = Model::kSharedPort;
+  vfs[0].link_layer = "InfiniBand";
+  vfs[0].pf_driver = "mlx5_core";
+  EXPECT_EQ(answer(), (Answer{{"other-model", Severity::kError}}));
+  plan.vfs[0].declaration.model = Model::kVirtualSwitch;
+  EXPECT_EQ(answer(), Answer());
+}
+
+TEST_F(ArrivalRoom, an_address_that_another_domain_there_declares_is_refused) {
+  DomainStatus other;
+  other.name = "vm2";
+  other.uuid = DomainUuid("uuid-of-vm2");
+  other.state = DomainState::kShutOff;
+  ON_CALL(hypervisor, list).WillByDefault(Return(std::vector<DomainStatus>{other}));
+  ON_CALL(hypervisor, metadata)
+      .WillByDefault(Return(std::optional<std::string>(
+          "<rdma><vf alias='ua-a' pool='p' model='roce'><identity mac='52:54:00:77:00:01'/></vf></rdma>")));
+  plan.vfs[0].declaration.identity.mac = MacAddress::parse("52:54:00:77:00:01");
+  EXPECT_EQ(answer(), (Answer{{"identity-twice", Severity::kError}}));
+}
+
 TEST_F(ArrivalRoom, the_adapter_that_it_would_come_to_is_compared_with_the_one_that_it_leaves) {
   pfs[0].mtu = 1500;
   pfs[1].mtu = 9000;

@@ -68,6 +68,15 @@ TEST(PoolCount, a_vf_that_vfio_cannot_have_is_counted_as_that) {
             "1 free, 1 without an IOMMU group");
 }
 
+TEST(PoolCount, a_vf_that_could_not_be_attached_is_counted_as_that) {
+  auto shared = vf("0000:3b:00.3");
+  shared.group_holders = {"0000:3b:00.0 (mlx5_core)"};
+  auto off = vf("0000:3b:00.4");
+  off.pf_switched_off = true;
+  EXPECT_EQ(toString(countPool({vf("0000:3b:00.2"), shared, off}, PoolName("fabric"), {}, {})),
+            "1 free, 1 in a shared IOMMU group, 1 of a PF that is down");
+}
+
 TEST(PoolCount, a_lease_of_a_vm_that_runs_counts_once) {
   const auto count = countPool({vf("0000:3b:00.2")}, PoolName("fabric"),
                                {{VfName("0000:3b:00.2"), {"vm1", true}}}, {VfName("0000:3b:00.2")});
@@ -114,12 +123,36 @@ TEST(PoolTroubles, each_has_its_code) {
   auto bare = vf("0000:3b:00.2");
   bare.iommu_group.reset();
   EXPECT_THAT(codes(poolTroubles(pool(), {pf()}, {bare}, "hostb")), ElementsAre("no-iommu"));
+  auto shared = vf("0000:3b:00.2");
+  shared.group_holders = {"0000:3b:00.0 (mlx5_core)"};
+  const auto named = poolTroubles(pool(), {pf()}, {shared}, "hostb");
+  EXPECT_THAT(codes(named), ElementsAre("shared-iommu-group"));
+  EXPECT_EQ(named[0].finding.sentence,
+            "VF 0000:3b:00.2 shares IOMMU group 7 with 0000:3b:00.0 (mlx5_core), which the host uses.");
+  auto switched_off = pf();
+  switched_off.switched_off = true;
+  switched_off.link = "down";
+  const auto refused = poolTroubles(pool(), {switched_off}, {}, "hostb");
+  EXPECT_THAT(codes(refused), ElementsAre("pf-off"));
+  EXPECT_EQ(refused[0].finding.severity, Severity::kError) << "libvirt attaches none of its VFs";
 }
 
 TEST(PoolTroubles, a_pf_may_be_named_by_its_address) {
   auto by_address = pool();
   by_address.pfs = {"0000:3b:00.0"};
   EXPECT_THAT(poolTroubles(by_address, {pf()}, {}, "hostb"), IsEmpty());
+}
+
+TEST(ModelOf, is_the_drivers) {
+  auto one = vf("0000:3b:00.2");
+  EXPECT_EQ(modelOf(one), std::nullopt);
+  one.link_layer = "InfiniBand";
+  one.pf_driver = "mlx5_core";
+  EXPECT_EQ(modelOf(one), Model::kVirtualSwitch);
+  one.pf_driver = "mlx4_core";
+  EXPECT_EQ(modelOf(one), Model::kSharedPort);
+  one.link_layer = "Ethernet";
+  EXPECT_EQ(modelOf(one), Model::kRoce);
 }
 
 TEST(Fits, models_have_their_link_layer) {
