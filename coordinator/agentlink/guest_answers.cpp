@@ -185,6 +185,8 @@ Result<std::string> queryAnswer(const std::string& method, const Answer& answer)
                            ? protocol::HoldoutsResult::from_payload(*answer).map([](const auto&) {})
                        : method == protocol::AppsRequest::method
                            ? protocol::AppsResult::from_payload(*answer).map([](const auto&) {})
+                       : method == protocol::PeersRequest::method
+                           ? protocol::PeersResult::from_payload(*answer).map([](const auto&) {})
                            : protocol::CountersResult::from_payload(*answer).map([](const auto&) {});
   if (!checked) return tl::unexpected(malformed(checked.error(), attempted));
   return answer->text();

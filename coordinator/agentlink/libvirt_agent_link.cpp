@@ -60,9 +60,11 @@ class Link final : public AgentLink {
       ask(protocol::HoldoutsRequest{}, deadline, std::move(done), read);
     } else if (method == protocol::AppsRequest::method) {
       ask(protocol::AppsRequest{}, deadline, std::move(done), read);
+    } else if (method == protocol::PeersRequest::method) {
+      ask(protocol::PeersRequest{}, deadline, std::move(done), read);
     } else {
       refuse(std::move(done),
-             "an agent is asked for status, apps, counters or holdouts, not for '" + method + "'");
+             "an agent is asked for status, apps, counters, holdouts or peers, not for '" + method + "'");
     }
   }
 

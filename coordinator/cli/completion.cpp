@@ -76,7 +76,8 @@ void collect(const CommandDoc& doc, const std::string& path, Parts& parts) {
   std::size_t position = 0;
   for (const OptionDoc& option : doc.options) {
     if (option.positional) {
-      parts.positionals += fmt::format("    '{}:{}') {} ;;\n", path, position++, wordsFor(option));
+      const std::string place = option.repeatable ? "'*" : std::to_string(position++) + "'";
+      parts.positionals += fmt::format("    '{}:{}) {} ;;\n", path, place, wordsFor(option));
       continue;
     }
     options += (options.empty() ? "" : " ") + option.name;

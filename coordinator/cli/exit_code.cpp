@@ -9,6 +9,8 @@ ExitCode exitCodeForOutcome(std::string_view outcome) {
   if (outcome == "Refused") return ExitCode::kRefused;
   // An arrival that was given up ended before anything arrived: its source rolled back.
   if (outcome == "RolledBack" || outcome == "Withdrawn") return ExitCode::kRolledBack;
+  // An evacuation: who stayed runs where it was.
+  if (outcome == "Incomplete" || outcome == "Cancelled") return ExitCode::kRolledBack;
   if (outcome == "Degraded") return ExitCode::kDegraded;
   return ExitCode::kLostContact;
 }
@@ -35,7 +37,7 @@ std::string exitCodeLines() {
          "  1  a defect of rdmove itself: please report it\n"
          "  2  the command line is wrong\n"
          "  3  refused before anything changed\n"
-         "  4  rolled back: the VM runs where it was, as it was\n"
+         "  4  rolled back: the VM runs where it was, as it was (evacuate: some of them)\n"
          "  5  degraded: something is missing and is still being retried\n"
          "  6  lost contact with the daemon: a migration that was started goes on\n";
 }

@@ -23,7 +23,7 @@ struct Failure {
   std::string sentence;
 };
 
-/// From MigrationSummary.outcome. A word that this version does not know is kLostContact: look with `rdmove
+/// From MigrationSummary.outcome, of a migration or of an evacuation. A word that this version does not know is kLostContact: look with `rdmove
 /// show`.
 ExitCode exitCodeForOutcome(std::string_view outcome);
 

@@ -24,20 +24,29 @@ ExitCode close(Session& session, const v1::MigrationUpdate& last, Closing closin
   return code;
 }
 
-Failure interrupted(const FollowOne& what, const std::string& id) {
+/// What is followed, as its first update says.
+struct Followed {
+  std::string id;
+  std::string kind = "migration";
+};
+
+Failure interrupted(const FollowOne& what, const Followed& followed) {
+  const std::string& id = followed.id;
   if (id.empty()) {
     return {ExitCode::kLostContact,
             fmt::format("interrupted; {} goes on if it had started. 'rdmove list' shows it.", what.called)};
   }
-  return {ExitCode::kLostContact, fmt::format("interrupted; migration {} goes on. {}", id, howToGoOn(id))};
+  return {ExitCode::kLostContact, fmt::format("interrupted; {} {} goes on. {}", followed.kind, id, howToGoOn(id))};
 }
 
-Failure broken(const Daemon& daemon, const FollowOne& what, const std::string& id,
+Failure broken(const Daemon& daemon, const FollowOne& what, const Followed& followed,
                const grpc::Status& status) {
+  const std::string& id = followed.id;
   const std::string cause = status.ok() ? "it ended the stream" : status.error_message();
   if (!id.empty()) {
     return {ExitCode::kLostContact,
-            fmt::format("lost contact with rdmoved: {}; migration {} goes on. {}", cause, id, howToGoOn(id))};
+            fmt::format("lost contact with rdmoved: {}; {} {} goes on. {}", cause, followed.kind, id,
+                        howToGoOn(id))};
   }
   // Its own words: refused before it started.
   if (exitCodeForStatus(status.error_code()) == ExitCode::kRefused) return daemon.failure(status);
@@ -54,11 +63,14 @@ ExitCode followOne(Session& session, const FollowOne& what, UpdateView& view, co
   grpc::ClientContext context;
   const Interrupt interrupt([&context] { context.TryCancel(); });
   const auto reader = open(context);
-  std::string id;
+  Followed followed;
   std::optional<v1::MigrationUpdate> last;
   v1::MigrationUpdate update;
   while (!last && reader->Read(&update)) {
-    if (!update.migration().id().empty()) id = update.migration().id();
+    if (followed.id.empty()) {
+      followed.id = update.migration().id();
+      if (update.has_evacuation()) followed.kind = "evacuation";
+    }
     view.show(update);
     if (update.final()) last = update;
   }
@@ -66,8 +78,8 @@ ExitCode followOne(Session& session, const FollowOne& what, UpdateView& view, co
   if (last) context.TryCancel();  // nothing more is awaited, whatever the daemon does with the stream
   const grpc::Status status = reader->Finish();
   if (last) return close(session, *last, what.closing);
-  return session.terminal.fail(interrupt.happened() ? interrupted(what, id)
-                                                    : broken(session.daemon, what, id, status));
+  return session.terminal.fail(interrupt.happened() ? interrupted(what, followed)
+                                                    : broken(session.daemon, what, followed, status));
 }
 
 ExitCode followAll(Session& session, UpdateView& view, const OpenStream& open) {

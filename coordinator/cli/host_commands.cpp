@@ -71,12 +71,13 @@ void addHostCommands(CLI::App& root, Typed& typed) {
                                                    typed.json ? OutputForm::kJson : OutputForm::kText);
       });
   addPositional(agent, "VM", "The VM: its name or UUID in libvirt", typed.vm)->required();
-  agent.add_option("QUERY", typed.method, "What to ask: status, apps, counters or holdouts")
-      ->type_name("status|apps|counters|holdouts")
+  agent.add_option("QUERY", typed.method, "What to ask: status, apps, counters, holdouts or peers")
+      ->type_name("status|apps|counters|holdouts|peers")
       ->required()
       ->check([](const std::string& text) {
-        const bool known = text == "status" || text == "apps" || text == "counters" || text == "holdouts";
-        return known ? "" : fmt::format("'{}' is not a query; give status, apps, counters or holdouts", text);
+        const bool known = text == "status" || text == "apps" || text == "counters" || text == "holdouts" ||
+                           text == "peers";
+        return known ? "" : fmt::format("'{}' is not a query; give status, apps, counters, holdouts or peers", text);
       });
   CLI::Option* watch =
       agent.add_flag("--watch", typed.watch, "counters: show what is counted per second, until Ctrl-C");

@@ -64,6 +64,47 @@ void addMigrate(CLI::App& root, Typed& typed) {
             kPrepareDeadline, [&options](std::uint32_t ms) { options.set_prepare_deadline_ms(ms); });
 }
 
+void addEvacuate(CLI::App& root, Typed& typed) {
+  CLI::App& app = addCommand(root, typed, "evacuate", "Move every VM with RDMA devices away from this host",
+                             [&typed] {
+                               typed.evacuate.form = typed.json ? OutputForm::kJson : OutputForm::kText;
+                               return std::make_unique<EvacuateCommand>(typed.evacuate);
+                             });
+  v1::EvacuateRequest& request = typed.evacuate.request;
+  const auto destination = [&request](const std::string& text) {
+    const auto name = readName(text);
+    if (!name) throw CLI::ValidationError("DEST", name.error());
+    request.add_destinations(*name);
+  };
+  app.add_option_function<std::vector<std::string>>(
+         "DEST",
+         [destination](const std::vector<std::string>& names) {
+           for (const std::string& name : names) destination(name);
+         },
+         "Where VMs may go: partners in rdmoved's configuration (default: all of them)")
+      ->type_name("");
+  addNumber(app, "--max-parallel", "N", "At most N VMs at a time (default 2)", kMaxParallel,
+            [&request](std::uint32_t n) { request.set_max_parallel(n); });
+  addNumber(app, "--per-fabric", "N", "At most N VMs with devices of one pool at a time", kMaxParallel,
+            [&request](std::uint32_t n) { request.set_per_fabric(n); });
+  app.add_flag_callback(
+      "--peers-together", [&request] { request.set_peers_together(true); },
+      "Let VMs that are connected to one another by RDMA move at the same time");
+  app.add_flag("--dry-run", typed.evacuate.dry_run, "Print which VM would go where; change nothing");
+  v1::MigrateOptions& options = *request.mutable_options();
+  addNumber(app, "--bandwidth", "MiB", "Limit each transfer, in MiB/s", kBandwidth,
+            [&options](std::uint32_t mib) { options.set_bandwidth_mib(mib); });
+  const std::pair<const char*, void (v1::MigrateOptions::*)(bool)> kFlags[] = {
+      {"--auto-converge", &v1::MigrateOptions::set_auto_converge},
+      {"--copy-storage-all", &v1::MigrateOptions::set_copy_storage_all},
+      {"--tls", &v1::MigrateOptions::set_tls},
+      {"--force", &v1::MigrateOptions::set_force}};
+  for (const auto& [name, set] : kFlags) {
+    app.add_flag_callback(
+        name, [&options, set = set] { (options.*set)(true); }, "As of 'rdmove migrate', for each VM");
+  }
+}
+
 void addPrepare(CLI::App& root, Typed& typed) {
   CLI::App& app = addCommand(root, typed, "prepare",
                              "Make a VM ready for a migration that another program does", [&typed] {
@@ -90,20 +131,20 @@ void addPrepare(CLI::App& root, Typed& typed) {
 }
 
 void addOneMigrations(CLI::App& root, Typed& typed) {
-  CLI::App& list = addCommand(root, typed, "list", "List the migrations of this host, the newest first",
+  CLI::App& list = addCommand(root, typed, "list", "List the evacuations and migrations of this host, the newest first",
                               [&typed] { return std::make_unique<ListCommand>(typed.newest); });
   addNumber(list, "--newest", "N", "At most N of them (default 50)", kNewest,
             [&typed](std::uint32_t n) { typed.newest = n; });
 
-  CLI::App& show = addCommand(root, typed, "show", "Show all that the journal knows of one migration",
+  CLI::App& show = addCommand(root, typed, "show", "Show all that the journal knows of one migration or evacuation",
                               [&typed] { return std::make_unique<ShowCommand>(typed.id); });
-  addPositional(show, "ID", "The migration; the start of its id is enough", typed.id)->required();
+  addPositional(show, "ID", "The migration or evacuation; the start of its id is enough", typed.id)->required();
 
   CLI::App& watch =
-      addCommand(root, typed, "watch", "Follow one migration to its end, or all until Ctrl-C", [&typed] {
+      addCommand(root, typed, "watch", "Follow one migration or evacuation to its end, or all until Ctrl-C", [&typed] {
         return std::make_unique<WatchCommand>(typed.id, typed.json ? OutputForm::kJson : OutputForm::kText);
       });
-  addPositional(watch, "ID", "The migration; the start of its id is enough", typed.id);
+  addPositional(watch, "ID", "The migration or evacuation; the start of its id is enough", typed.id);
 
   CLI::App& timeline = addCommand(
       root, typed, "timeline", "Show the begin and end of each phase, of both hosts and of the guest",
@@ -112,9 +153,9 @@ void addOneMigrations(CLI::App& root, Typed& typed) {
   addFile(timeline, "--svg", "Write a picture to FILE ('-' is stdout)", typed.svg_file)->excludes("--json");
 
   CLI::App& report =
-      addCommand(root, typed, "report", "Write one page about a migration: picture, figures, steps",
+      addCommand(root, typed, "report", "Write one page about a migration or evacuation: picture, figures, steps",
                  [&typed] { return std::make_unique<ReportCommand>(typed.id, typed.html_file); });
-  addPositional(report, "ID", "The migration; the start of its id is enough", typed.id)->required();
+  addPositional(report, "ID", "The migration or evacuation; the start of its id is enough", typed.id)->required();
   addFile(report, "--html", "The page's file ('-' is stdout)", typed.html_file)
       ->required()
       ->excludes("--json");
@@ -125,9 +166,9 @@ void addOneMigrations(CLI::App& root, Typed& typed) {
   addPositional(exported, "ID", "The migration; the start of its id is enough", typed.id)->required();
   addFile(exported, "--output", "The file (default: stdout)", typed.output_file);
 
-  CLI::App& cancel = addCommand(root, typed, "cancel", "Cancel a migration: it rolls back",
+  CLI::App& cancel = addCommand(root, typed, "cancel", "Cancel a migration, which rolls back, or an evacuation",
                                 [&typed] { return std::make_unique<CancelCommand>(typed.id); });
-  addPositional(cancel, "ID", "The migration; the start of its id is enough", typed.id)->required();
+  addPositional(cancel, "ID", "The migration or evacuation; the start of its id is enough", typed.id)->required();
 
   CLI::App& resolve =
       addCommand(root, typed, "resolve", "Say what only you can know when a host is lost for good", [&typed] {
@@ -153,6 +194,7 @@ void addOneMigrations(CLI::App& root, Typed& typed) {
 
 void addMigrationCommands(CLI::App& root, Typed& typed) {
   addMigrate(root, typed);
+  addEvacuate(root, typed);
   addPrepare(root, typed);
   addOneMigrations(root, typed);
 }

@@ -10,6 +10,7 @@
 #include "coordinator/cli/command.hpp"
 #include "coordinator/cli/command_line.hpp"
 #include "coordinator/cli/commands/define.hpp"
+#include "coordinator/cli/commands/evacuate.hpp"
 #include "coordinator/cli/commands/migrate.hpp"
 #include "coordinator/cli/commands/prepare.hpp"
 #include "coordinator/cli/values.hpp"
@@ -29,6 +30,7 @@ struct Typed {
   std::uint32_t newest = 0;
   MigrateCommandOptions migrate;
   PrepareOptions prepare;
+  EvacuateOptions evacuate;
   DefineOptions define;
   std::function<std::unique_ptr<Command>()> make;
   std::function<std::string()> answer;
@@ -55,7 +57,7 @@ void addSocket(CLI::App& app, std::string& target);
 CLI::App& addCommand(CLI::App& parent, Typed& typed, const std::string& name, const std::string& summary,
                      std::function<std::unique_ptr<Command>()> make);
 
-/// migrate, prepare, and what is about one migration: migration_commands.cpp.
+/// migrate, evacuate, prepare, and what is about one migration: migration_commands.cpp.
 void addMigrationCommands(CLI::App& root, Typed& typed);
 /// VFs, agents, doctor, define: host_commands.cpp.
 void addHostCommands(CLI::App& root, Typed& typed);

@@ -129,6 +129,17 @@ Result<LockableMemory> lockableMemory(const std::string& domain_xml) {
   return LockableMemory{*memory, kibOf(domain.child("memtune").child("hard_limit"))};
 }
 
+Result<DomainSize> domainSize(const std::string& domain_xml) {
+  const auto document = parseXml(domain_xml, "domain XML", "domain");
+  if (!document) return tl::unexpected(document.error());
+  const pugi::xml_node domain = (*document)->document_element();
+  const auto memory = kibOf(domain.child("memory"));
+  if (!memory) return failure(ErrorCode::kBadInput, "read the domain's memory", "it is not in KiB");
+  const pugi::xml_node vcpu = domain.child("vcpu");
+  const unsigned most = vcpu ? vcpu.text().as_uint(1) : 1;
+  return DomainSize{*memory, vcpu.attribute("current").as_uint(most)};
+}
+
 Result<std::vector<std::string>> claimedVfs(const std::string& domain_xml) {
   const auto document = parseXml(domain_xml, "domain XML", "domain");
   if (!document) return tl::unexpected(document.error());

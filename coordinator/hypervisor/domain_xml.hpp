@@ -63,6 +63,13 @@ struct LockableMemory {
 };
 Result<LockableMemory> lockableMemory(const std::string& domain_xml);
 
+/// What a domain takes of the host that runs it.
+struct DomainSize {
+  std::uint64_t memory_kib = 0;
+  unsigned vcpus = 1;  ///< those that are plugged
+};
+Result<DomainSize> domainSize(const std::string& domain_xml);
+
 /// Host-side names that any definition claims: bridges are not claimed, VF PCI addresses are.
 Result<std::vector<std::string>> claimedVfs(const std::string& domain_xml);
 

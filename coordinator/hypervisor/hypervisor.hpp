@@ -33,6 +33,12 @@ struct DomainStatus {
   std::string state_text;      ///< for people: "running (migrated)"
 };
 
+/// The host itself, whoever uses it.
+struct HostSize {
+  unsigned cpus = 0;
+  std::uint64_t free_memory_kib = 0;  ///< that no process has, page cache included
+};
+
 enum class XmlKind { kLive, kInactive };
 
 struct MigrationRequest {
@@ -123,6 +129,10 @@ class Hypervisor {
   /// open.
   virtual Result<std::unique_ptr<ByteChannel>> openChannel(const DomainUuid&, const std::string& port,
                                                            ChannelListener&) = 0;
+
+  virtual Result<HostSize> hostSize() {
+    return failure(ErrorCode::kInternal, "look how large the host is", "this hypervisor cannot");
+  }
 
   /// Which of these the host's libvirt can do is looked at, never assumed: "libvirt 9.0.0, QEMU 7.2.22".
   virtual Result<std::string> version() = 0;

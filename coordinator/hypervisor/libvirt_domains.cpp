@@ -2,6 +2,7 @@
 #include <fmt/format.h>
 
 #include <chrono>
+#include <fstream>
 
 #include "coordinator/hypervisor/libvirt_driver.hpp"
 #include "coordinator/hypervisor/libvirt_hypervisor.hpp"
@@ -237,6 +238,22 @@ Result<std::string> LibvirtDriver::version() {
   const char* type = virConnectGetType(connection->get());
   return fmt::format("libvirt {}, {} {}", versionText(library), type != nullptr ? type : "hypervisor",
                      versionText(hypervisor));
+}
+
+/// Memory by the kernel's own estimate: libvirt's free and cached would count the memory of VMs on memfd as free.
+Result<HostSize> LibvirtDriver::hostSize() {
+  const std::string attempted = "look how large the host is";
+  auto connection = connection_.shared();
+  if (!connection) return tl::unexpected(connection.error());
+  virNodeInfo node{};
+  if (virNodeGetInfo(connection->get(), &node) < 0) return libvirtFailure(attempted);
+  std::ifstream file("/proc/meminfo");
+  std::string field;
+  std::uint64_t kib = 0;
+  for (std::string unit; file >> field >> kib && std::getline(file, unit);) {
+    if (field == "MemAvailable:") return HostSize{node.cpus, kib};
+  }
+  return failure(ErrorCode::kUnavailable, attempted, "/proc/meminfo has no MemAvailable");
 }
 
 Result<std::unique_ptr<Hypervisor>> makeLibvirtHypervisor(const std::string& uri, LibvirtEventLoop& loop,

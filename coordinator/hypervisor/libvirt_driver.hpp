@@ -22,6 +22,7 @@ class LibvirtDriver final : public Hypervisor {
   Result<void> define(const std::string& xml) override;
   Result<std::optional<std::string>> metadata(const DomainUuid&, XmlKind) override;
   Result<void> setMetadata(const DomainUuid&, XmlKind, const std::optional<std::string>& element) override;
+  Result<HostSize> hostSize() override;
   Result<std::string> version() override;
 
   Result<void> detach(const DomainUuid&, const DeviceAlias&) override;

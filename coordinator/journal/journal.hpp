@@ -13,6 +13,7 @@
 #include "coordinator/base/clock.hpp"
 #include "coordinator/base/result.hpp"
 #include "coordinator/base/types.hpp"
+#include "coordinator/journal/evacuations.hpp"
 
 namespace rdmove {
 
@@ -89,10 +90,8 @@ struct VfRecord {
   std::string given;
 };
 
-class Journal {
+class Journal : public EvacuationJournal {
  public:
-  virtual ~Journal() = default;
-
   /// One unfinished migration per VM and host: kConflict names the other. A departure of a VM whose arrival
   /// here is Degraded supersedes that arrival and frees its leases in the same transaction. Reserves room for
   /// the rows to come: kExhausted when there is none. Times of 0 become now. Drops the oldest finished

@@ -48,10 +48,24 @@ CREATE TABLE vfs (
   vf TEXT PRIMARY KEY NOT NULL, before TEXT NOT NULL, given TEXT NOT NULL, since_us INTEGER NOT NULL) STRICT;
 )sql";
 
+constexpr const char* kEvacuations = R"sql(
+CREATE TABLE evacuations (
+  id TEXT PRIMARY KEY NOT NULL, request TEXT NOT NULL,
+  cancelled INTEGER NOT NULL CHECK (cancelled IN (0, 1)), outcome INTEGER NOT NULL,
+  created_us INTEGER NOT NULL, updated_us INTEGER NOT NULL) STRICT;
+CREATE UNIQUE INDEX one_unfinished_evacuation ON evacuations (outcome) WHERE outcome = 0;
+CREATE TABLE evacuated (
+  evacuation TEXT NOT NULL, uuid TEXT NOT NULL, domain TEXT NOT NULL, need TEXT NOT NULL, state INTEGER NOT NULL,
+  destination TEXT NOT NULL, migration TEXT NOT NULL, reason TEXT NOT NULL, tried TEXT NOT NULL,
+  began_us INTEGER NOT NULL, ended_us INTEGER NOT NULL, n INTEGER NOT NULL,
+  PRIMARY KEY (evacuation, uuid),
+  FOREIGN KEY (evacuation) REFERENCES evacuations (id) ON DELETE CASCADE) STRICT;
+)sql";
+
 }  // namespace
 
 const std::array<const char*, kSchemaVersion>& schemaSteps() {
-  static const std::array<const char*, kSchemaVersion> steps{kBaseTables, kReserveAndAge, kVfRecords};
+  static const std::array<const char*, kSchemaVersion> steps{kBaseTables, kReserveAndAge, kVfRecords, kEvacuations};
   return steps;
 }
 

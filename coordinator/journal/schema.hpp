@@ -12,7 +12,7 @@ namespace rdmove::journal {
 /// PRAGMA application_id of our files: "rdmv".
 inline constexpr std::uint32_t kApplicationId = 0x72646d76;
 
-inline constexpr int kSchemaVersion = 3;
+inline constexpr int kSchemaVersion = 4;
 
 /// The SQL that leads to version index+1.
 const std::array<const char*, kSchemaVersion>& schemaSteps();

@@ -6,20 +6,11 @@
 namespace rdmove::journal {
 namespace {
 
-constexpr std::size_t kLongestText = 4096;
 constexpr std::size_t kMostPartnerSteps = 1000;
 constexpr int kFinishedKept = 1000;
 
 constexpr const char* kColumns =
     "id, role, uuid, domain, partner, phase, outcome, plan, error, created_us, updated_us FROM migrations ";
-
-/// At most kLongestText bytes, never ending inside a UTF-8 character.
-std::string cut(const std::string& text) {
-  if (text.size() <= kLongestText) return text;
-  std::size_t end = kLongestText;
-  while (end > 0 && (static_cast<unsigned char>(text[end]) & 0xc0) == 0x80) --end;
-  return text.substr(0, end);
-}
 
 MigrationRecord readMigration(SQLite::Statement& row) {
   MigrationRecord record;
@@ -55,6 +46,13 @@ constexpr const char* kInsertStep =
     "VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)";
 
 }  // namespace
+
+std::string cut(const std::string& text) {
+  if (text.size() <= kLongestText) return text;
+  std::size_t end = kLongestText;
+  while (end > 0 && (static_cast<unsigned char>(text[end]) & 0xc0) == 0x80) --end;
+  return text.substr(0, end);
+}
 
 SqliteJournal::SqliteJournal(std::filesystem::path path, StateLock lock, std::unique_ptr<SQLite::Database> db,
                              Clock& clock, HostName host, Room room)

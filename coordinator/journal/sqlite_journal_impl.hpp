@@ -19,6 +19,10 @@
 
 namespace rdmove::journal {
 
+inline constexpr std::size_t kLongestText = 4096;
+/// At most kLongestText bytes, never ending inside a UTF-8 character.
+std::string cut(const std::string& text);
+
 class SqliteJournal : public Journal {
  public:
   SqliteJournal(std::filesystem::path path, StateLock lock, std::unique_ptr<SQLite::Database> db,
@@ -47,6 +51,12 @@ class SqliteJournal : public Journal {
   Result<void> keepVf(const MigrationId& migration, const VfRecord& record) override;
   Result<std::vector<VfRecord>> vfRecords() override;
   Result<void> forgetVf(const VfName& vf) override;
+  Result<void> beginEvacuation(const EvacuationRecord& record, const std::vector<EvacuatedVm>& vms) override;
+  Result<void> keepEvacuated(const EvacuationId& id, const EvacuatedVm& vm) override;
+  Result<void> cancelEvacuation(const EvacuationId& id) override;
+  Result<void> finishEvacuation(const EvacuationId& id, EvacuationOutcome outcome) override;
+  Result<std::vector<EvacuationRecord>> evacuations() override;
+  Result<std::vector<EvacuatedVm>> evacuated(const EvacuationId& id) override;
 
  private:
   /// Runs `operation` (returning Result<void>) in a write transaction that commits when it succeeds. `bytes`

@@ -49,7 +49,7 @@ void ArrivalSession::recover(const std::string& phase, const std::vector<FactRec
   bool released = false;
   for (const FactRecord& fact : facts) {
     if (fact.name == "released") released = true;
-    if (fact.name == "blame") blame_ = fact.value;
+    if (blameOf(fact.name)) blame_ = fact.value;
     if (fact.name == kAdopted) adopted_ = true;
     if (fact.name == kCameInBoot) came_in_boot_ = fact.value;
     if (fact.name == kFabricBefore) fabric_watch_.recall(fact.value);

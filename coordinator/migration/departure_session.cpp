@@ -38,7 +38,7 @@ void DepartureSession::start(const std::string& phase, const std::vector<FactRec
       canceled_before_ = true;
     } else if (fact.name == kTrafficBefore) {
       traffic_before_ = trafficFromJson(fact.value);
-    } else if (fact.name == "blame") {
+    } else if (blameOf(fact.name)) {
       blame_ = fact.value;
     } else if (fact.name == "cancelled") {
       cancelled = true;

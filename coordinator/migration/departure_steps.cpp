@@ -24,11 +24,13 @@ std::string describe(const std::vector<Holdout>& holdouts) {
   return text;
 }
 
-/// All errors of a list as one sentence each, for a caller who has only one line.
+/// All errors of a list as one sentence each, for a caller who has only one line. kExhausted when all that is
+/// missing is a free VF: another destination may have one.
 Error asError(const std::vector<Finding>& findings) {
-  Error error{ErrorCode::kRefused, "", "", ""};
+  Error error{ErrorCode::kExhausted, "", "", ""};
   for (const Finding& finding : findings) {
     if (finding.severity != Severity::kError) continue;
+    if (finding.code != "no-free-vf") error.code = ErrorCode::kRefused;
     error.cause += (error.cause.empty() ? "" : " ") + finding.sentence;
     error.remedy += (error.remedy.empty() ? "" : " ") + finding.remedy;
   }

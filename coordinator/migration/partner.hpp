@@ -15,6 +15,7 @@
 #include "coordinator/migration/plan.hpp"
 #include "coordinator/preflight/adapter_checks.hpp"
 #include "coordinator/preflight/finding.hpp"
+#include "coordinator/preflight/host_room.hpp"
 
 namespace rdmove {
 
@@ -48,6 +49,8 @@ class Partner {
   /// kIncompatible when the partner speaks another version of the API; kConflict when it is this very host.
   virtual Result<void> hello() = 0;
   virtual Result<std::vector<Finding>> examine(const Plan& plan, const SourceFacts& facts) = 0;
+  /// kIncompatible when its rdmoved is too old to say.
+  virtual Result<HostRoom> room() = 0;
   virtual Result<std::vector<LeasedVf>> reserve(const Plan& plan, std::chrono::milliseconds hold) = 0;
   virtual Result<void> releaseIdentity(const MigrationId& id, const Traffic& before) = 0;
   virtual Result<WithdrawAnswer> withdraw(const MigrationId& id, bool source_runs) = 0;

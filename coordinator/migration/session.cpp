@@ -7,11 +7,28 @@
 namespace rdmove {
 namespace {
 
+constexpr std::pair<ErrorCode, const char*> kBlames[] = {{ErrorCode::kExhausted, "blame-exhausted"},
+                                                         {ErrorCode::kCancelled, "blame-cancelled"}};
+
 std::int64_t wallMicroseconds(const Clock& clock) {
   return std::chrono::duration_cast<std::chrono::microseconds>(clock.now().wall.time_since_epoch()).count();
 }
 
 }  // namespace
+
+std::string blameFact(ErrorCode code) {
+  for (const auto& [known, name] : kBlames) {
+    if (known == code) return name;
+  }
+  return "blame";
+}
+
+std::optional<ErrorCode> blameOf(const std::string& fact_name) {
+  for (const auto& [code, name] : kBlames) {
+    if (fact_name == name) return code;
+  }
+  return fact_name == "blame" ? std::optional(ErrorCode::kInternal) : std::nullopt;
+}
 
 Session::Session(Services& services, MigrationRecord record)
     : services_(services), record_(std::move(record)) {}
@@ -68,7 +85,7 @@ void Session::keepBlame(const Error& error) {
   note(error.sentence());
   if (!blame_.empty()) return;
   blame_ = error.sentence();
-  if (const auto kept = services_.journal.setFact(record_.id, record_.role, "blame", blame_); !kept) {
+  if (const auto kept = services_.journal.setFact(record_.id, record_.role, blameFact(error.code), blame_); !kept) {
     spdlog::error("migration={} journal: {}", record_.id.str(), kept.error().sentence());
   }
 }

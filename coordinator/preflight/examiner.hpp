@@ -12,6 +12,7 @@
 #include "coordinator/migration/plan.hpp"
 #include "coordinator/preflight/adapter_checks.hpp"
 #include "coordinator/preflight/finding.hpp"
+#include "coordinator/preflight/host_room.hpp"
 
 namespace boost::asio {
 class io_context;
@@ -46,6 +47,8 @@ class Examiner {
   /// The destination's part, asked by a partner: pools, free VFs, the domain's absence.
   std::vector<Finding> examineArrival(const Plan& plan, const HostName& source,
                                       const std::vector<VfName>& leased_vfs, const SourceFacts& facts = {});
+  /// What this host has for VMs of that partner. kRefused when it knows no such partner.
+  Result<HostRoom> room(const HostName& partner, const std::vector<VfName>& leased_vfs);
   /// This host alone.
   std::vector<Finding> examineHost();
 

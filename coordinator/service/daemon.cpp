@@ -16,6 +16,7 @@
 #include <thread>
 
 #include "coordinator/agentlink/libvirt_agent_link.hpp"
+#include "coordinator/evacuation/evacuations.hpp"
 #include "coordinator/fabric/fabric.hpp"
 #include "coordinator/fabric/subnet/mad_subnet.hpp"
 #include "coordinator/hypervisor/libvirt_hypervisor.hpp"
@@ -176,6 +177,9 @@ Result<void> runDaemon(const Config& config) {
       **partners, bulletin,        clock,  config,       subnetsOf(config), stopWhereTestsAsk()};
   Examiner examiner(loop, **hypervisor, *fabric, **partners, agents, config);
   Coordinator coordinator(services, examiner);
+  Evacuations evacuations(
+      services, [&coordinator](const Plan& plan) { return coordinator.depart(plan); },
+      [&coordinator] { return coordinator.running(); });
 
   // For the log alone: whoever needs to know what is looks at it.
   const auto watch = watchVfs(*fabric, [](const std::string& change) { spdlog::info("vfs: {}", change); });
@@ -183,11 +187,12 @@ Result<void> runDaemon(const Config& config) {
 
   relay.to(&coordinator);
   if (auto recovered = coordinator.recover(); !recovered) return recovered;
+  if (auto recovered = evacuations.recover(); !recovered) return recovered;
 
   PartnerService partner_service(services, coordinator, examiner, instance);
   auto partner_server = servePartners(config, partner_service);
   if (!partner_server) return tl::unexpected(partner_server.error());
-  LocalService local_service(services, coordinator, examiner);
+  LocalService local_service(services, coordinator, evacuations, examiner);
   const auto local_server = grpc::ServerBuilder().RegisterService(&local_service).BuildAndStart();
   LocalSocket socket(loop, *local_server);
   if (auto opened = socket.open(config.socket, config.socket_group); !opened) {

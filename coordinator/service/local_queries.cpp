@@ -5,6 +5,7 @@
 #include "coordinator/migration/spans.hpp"
 #include "coordinator/migration/transfer_samples.hpp"
 #include "coordinator/service/convert.hpp"
+#include "coordinator/service/convert_evacuation.hpp"
 #include "coordinator/service/local_service.hpp"
 #include "coordinator/service/on_loop.hpp"
 #include "coordinator/service/vf_listing.hpp"
@@ -45,10 +46,28 @@ grpc::Status LocalService::List(grpc::ServerContext*, const v1::ListRequest* req
   const auto records = onLoop(services_.loop, [this, newest] { return services_.journal.list(newest); });
   if (!records) return toLocalStatus(records.error());
   for (const MigrationRecord& record : *records) *reply->add_migrations() = toMessage(record);
+  const auto evacuations = onLoop(services_.loop, [this, newest]() -> Result<std::vector<Evacuations::Account>> {
+    const auto all = evacuations_.list();
+    if (!all) return tl::unexpected(all.error());
+    std::vector<Evacuations::Account> accounts;
+    for (const EvacuationRecord& record : *all) {
+      if (accounts.size() == newest) break;
+      auto account = evacuations_.account(record.id);
+      if (!account) return tl::unexpected(account.error());
+      accounts.push_back(std::move(*account));
+    }
+    return accounts;
+  });
+  if (!evacuations) return toLocalStatus(evacuations.error());
+  for (const Evacuations::Account& account : *evacuations)
+    *reply->add_evacuations() = toMessage(account, services_.config.host);
   return grpc::Status::OK;
 }
 
 grpc::Status LocalService::Show(grpc::ServerContext*, const v1::ShowRequest* request, v1::ShowReply* reply) {
+  const auto evacuated = evacuation(request->id());
+  if (!evacuated) return toLocalStatus(evacuated.error());
+  if (*evacuated) return showEvacuation(**evacuated, *reply);
   const auto story = onLoop(
       services_.loop, [this, &request] { return tell(coordinator_, services_.journal, request->id()); });
   if (!story) return toLocalStatus(story.error());
@@ -135,9 +154,10 @@ grpc::Status LocalService::ShowVf(grpc::ServerContext*, const v1::ShowVfRequest*
 grpc::Status LocalService::QueryAgent(grpc::ServerContext*, const v1::QueryAgentRequest* request,
                                       v1::QueryAgentReply* reply) {
   const std::string method = request->method();
-  if (method != "status" && method != "apps" && method != "counters" && method != "holdouts") {
+  if (method != "status" && method != "apps" && method != "counters" && method != "holdouts" &&
+      method != "peers") {
     return toLocalStatus(Error{ErrorCode::kBadInput, "", "the agent has no " + method,
-                               "Ask for status, apps, counters or holdouts."});
+                               "Ask for status, apps, counters, holdouts or peers."});
   }
   const auto status = services_.hypervisor.find(request->domain());
   if (!status) return toLocalStatus(status.error());

@@ -132,6 +132,17 @@ grpc::Status LocalService::depart(grpc::ServerContext& context, Plan plan,
 
 grpc::Status LocalService::Cancel(grpc::ServerContext*, const v1::CancelRequest* request,
                                   v1::CancelReply* reply) {
+  const auto evacuated = evacuation(request->id());
+  if (!evacuated) return toLocalStatus(evacuated.error());
+  if (*evacuated) {
+    const auto cancelled = onLoop(services_.loop, [this, &evacuated]() -> Result<bool> {
+      const auto done = evacuations_.cancel(**evacuated);
+      return done ? Result<bool>(true) : tl::unexpected(done.error());
+    });
+    if (!cancelled) return toLocalStatus(cancelled.error());
+    reply->set_message((*evacuated)->str() + " begins no more migrations; those under way end.");
+    return grpc::Status::OK;
+  }
   const auto id = onLoop(services_.loop, [this, &request] { return coordinator_.cancel(request->id()); });
   if (!id) return toLocalStatus(id.error());
   reply->set_message(id->str() + " is being rolled back.");
@@ -140,6 +151,9 @@ grpc::Status LocalService::Cancel(grpc::ServerContext*, const v1::CancelRequest*
 
 grpc::Status LocalService::Watch(grpc::ServerContext* context, const v1::WatchRequest* request,
                                  grpc::ServerWriter<v1::MigrationUpdate>* writer) {
+  const auto evacuated = evacuation(request->id());
+  if (!evacuated) return toLocalStatus(evacuated.error());
+  if (*evacuated) return watchEvacuation(*context, **evacuated, *writer);
   const auto queue = std::make_shared<UpdateQueue>();
   const bool all = request->id().empty();
   const auto key = onLoop(services_.loop, [this, queue, &request, all]() -> Result<std::uint64_t> {

@@ -112,6 +112,24 @@ class GrpcPartner : public Partner {
     return findings;
   }
 
+  Result<HostRoom> room() override {
+    v1::RoomRequest request;
+    request.set_source_host(config_.host.str());
+    v1::RoomReply reply;
+    if (auto called = call("ask " + partner_.name.str() + " what room it has", &v1::Partner::Stub::Room,
+                           request, reply);
+        !called) {
+      return tl::unexpected(called.error());
+    }
+    HostRoom room;
+    room.host = partner_.name;
+    for (const auto& [pool, free] : reply.free_vfs()) room.free_vfs[PoolName(pool)] = free;
+    room.memory_kib = reply.memory_kib();
+    room.cpus = reply.cpus();
+    room.vcpus = reply.vcpus();
+    return room;
+  }
+
   Result<std::vector<LeasedVf>> reserve(const Plan& plan, std::chrono::milliseconds hold) override {
     v1::ReserveRequest request;
     request.set_migration(plan.id.str());

@@ -108,6 +108,23 @@ grpc::Status PartnerService::Examine(grpc::ServerContext* context, const v1::Par
   return grpc::Status::OK;
 }
 
+grpc::Status PartnerService::Room(grpc::ServerContext* context, const v1::RoomRequest* request,
+                                  v1::RoomReply* reply) {
+  const auto host = caller(*context, request->source_host());
+  if (!host) return toStatus(host.error());
+  const auto leases = onLoop(services_.loop, [this] { return services_.journal.leases(); });
+  if (!leases) return toStatus(leases.error());
+  std::vector<VfName> leased;
+  for (const LeaseRecord& lease : *leases) leased.push_back(lease.vf);
+  const auto room = examiner_.room(*host, leased);
+  if (!room) return toStatus(room.error());
+  for (const auto& [pool, free] : room->free_vfs) (*reply->mutable_free_vfs())[pool.str()] = free;
+  reply->set_memory_kib(room->memory_kib);
+  reply->set_cpus(room->cpus);
+  reply->set_vcpus(room->vcpus);
+  return grpc::Status::OK;
+}
+
 grpc::Status PartnerService::Reserve(grpc::ServerContext* context, const v1::ReserveRequest* request,
                                      v1::ReserveReply* reply) {
   const auto host = caller(*context, request->source_host());

@@ -16,6 +16,7 @@ class PartnerService final : public v1::Partner::Service {
   grpc::Status Hello(grpc::ServerContext*, const v1::HelloRequest*, v1::HelloReply*) override;
   grpc::Status Examine(grpc::ServerContext*, const v1::PartnerExamineRequest*,
                        v1::PartnerExamineReply*) override;
+  grpc::Status Room(grpc::ServerContext*, const v1::RoomRequest*, v1::RoomReply*) override;
   grpc::Status Reserve(grpc::ServerContext*, const v1::ReserveRequest*, v1::ReserveReply*) override;
   grpc::Status ReleaseIdentity(grpc::ServerContext*, const v1::ReleaseIdentityRequest*,
                                v1::ReleaseIdentityReply*) override;

@@ -76,6 +76,11 @@ CoordinatorProcess::CoordinatorProcess(World& world, Host& host, const JournalFi
   coordinator_ = std::make_unique<Coordinator>(*services_, *examiner_);
   if (auto recovered = coordinator_->recover(); !recovered && !dying_)
     throw std::runtime_error(recovered.error().sentence());
+  evacuations_ = std::make_unique<Evacuations>(
+      *services_, [this](const Plan& plan) { return coordinator_->depart(plan); },
+      [this] { return coordinator_->running(); });
+  if (auto recovered = evacuations_->recover(); !recovered && !dying_)
+    throw std::runtime_error(recovered.error().sentence());
 }
 
 CoordinatorProcess::~CoordinatorProcess() {

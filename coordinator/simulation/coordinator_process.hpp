@@ -7,6 +7,7 @@
 #include <filesystem>
 #include <optional>
 
+#include "coordinator/evacuation/evacuations.hpp"
 #include "coordinator/journal/sqlite_journal.hpp"
 #include "coordinator/service/coordinator.hpp"
 #include "coordinator/simulation/simulated_agent.hpp"
@@ -50,6 +51,7 @@ class CoordinatorProcess : private Workers, private Timers {
   void inWorker(std::function<void()> work) { run(std::move(work)); }
   std::weak_ptr<int> life() const { return life_; }
   Coordinator& coordinator() { return *coordinator_; }
+  Evacuations& evacuations() { return *evacuations_; }
   HypervisorListener& listener() { return *coordinator_; }
   Examiner& examiner() { return *examiner_; }
   Bulletin& bulletin() { return bulletin_; }
@@ -90,6 +92,7 @@ class CoordinatorProcess : private Workers, private Timers {
   std::unique_ptr<Examiner> examiner_;
   boost::asio::io_context loop_{1};
   std::unique_ptr<Coordinator> coordinator_;
+  std::unique_ptr<Evacuations> evacuations_;
 };
 
 }  // namespace rdmove::simulation

@@ -54,8 +54,13 @@ class Link : public AgentLink, public std::enable_shared_from_this<Link> {
     });
   }
   void query(const std::string& method, Milliseconds deadline, Done<std::string> done) override {
-    ask<std::string>(method, deadline, done,
-                     [](World&, Guest&, Host&) { return std::optional<std::string>("{}"); });
+    ask<std::string>(method, deadline, done, [method](World&, Guest& guest, Host&) {
+      if (method == "status")
+        return std::optional(fmt::format(R"({{"devices":[{{"addresses":["{}/24"]}}]}})", guest.ip));
+      if (method == "peers" && !guest.talks_to.empty())
+        return std::optional(fmt::format(R"({{"peers":["{}"]}})", guest.talks_to));
+      return std::optional<std::string>("{}");
+    });
   }
 
  private:

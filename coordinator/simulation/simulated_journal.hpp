@@ -81,6 +81,20 @@ class SimulatedJournal : public Journal {
   Result<void> forgetVf(const VfName& vf) override {
     return write([&] { return real_->forgetVf(vf); });
   }
+  Result<void> beginEvacuation(const EvacuationRecord& record, const std::vector<EvacuatedVm>& vms) override {
+    return write([&] { return real_->beginEvacuation(record, vms); });
+  }
+  Result<void> keepEvacuated(const EvacuationId& id, const EvacuatedVm& vm) override {
+    return write([&] { return real_->keepEvacuated(id, vm); });
+  }
+  Result<void> cancelEvacuation(const EvacuationId& id) override {
+    return write([&] { return real_->cancelEvacuation(id); });
+  }
+  Result<void> finishEvacuation(const EvacuationId& id, EvacuationOutcome outcome) override {
+    return write([&] { return real_->finishEvacuation(id, outcome); });
+  }
+  Result<std::vector<EvacuationRecord>> evacuations() override { return real_->evacuations(); }
+  Result<std::vector<EvacuatedVm>> evacuated(const EvacuationId& id) override { return real_->evacuated(id); }
 
  private:
   template <class Write>

@@ -30,6 +30,7 @@ class SimulatedLibvirt : public Hypervisor {
   Result<void> undefine(const DomainUuid&) override;
   Result<std::unique_ptr<ByteChannel>> openChannel(const DomainUuid&, const std::string&,
                                                    ChannelListener&) override;
+  Result<HostSize> hostSize() override { return HostSize{16, 256ULL << 20U}; }
   Result<std::string> version() override { return std::string("simulated"); }
 
  private:

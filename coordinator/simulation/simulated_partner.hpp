@@ -15,6 +15,7 @@ class SimulatedPartner : public Partner, public Partners {
   Result<Partner*> find(const HostName& name) override;
   Result<void> hello() override;
   Result<std::vector<Finding>> examine(const Plan& plan, const SourceFacts& facts) override;
+  Result<HostRoom> room() override;
   Result<std::vector<LeasedVf>> reserve(const Plan& plan, milliseconds hold) override;
   Result<void> releaseIdentity(const MigrationId& id, const Traffic& before) override;
   Result<WithdrawAnswer> withdraw(const MigrationId& id, bool source_runs) override;

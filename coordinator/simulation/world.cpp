@@ -14,6 +14,7 @@ namespace {
 Guest makeGuest(int number, Random& random, const Guest* first) {
   Guest guest;
   guest.name = fmt::format("vm{}", number);
+  guest.ip = fmt::format("10.77.0.{}", number + 1);
   guest.uuid = DomainUuid(fmt::format("3a1c8f52-0000-4000-8000-00000000000{}", number));
   guest.persistent = random.percent(75);
   guest.infiniband = random.percent(50);

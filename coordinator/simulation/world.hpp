@@ -65,6 +65,8 @@ struct Guest {
   std::string address;
   std::string device;  ///< portable element
   std::string metadata;
+  std::string ip;
+  std::string talks_to{};  ///< the IP address at the other end of its connection; empty: it has none
   bool prepared = false;  ///< its applications have let go
   bool ended = false;     ///< crashed or shut down by itself
   VfName first_vf;  ///< given by nobody that rdmove knows of, and so not taken off by it when the VM ends

@@ -62,4 +62,8 @@ protocol::AppsResult Inventory::applications() const {
   return {services_.applications.list()};
 }
 
+protocol::PeersResult Inventory::peers() const {
+  return {services_.rdma.remote_addresses()};
+}
+
 }  // namespace rdmove::agent

@@ -1,4 +1,4 @@
-// Answers what the host may ask at any time: status, holdouts, counters, apps. Loop thread.
+// Answers what the host may ask at any time: status, holdouts, counters, apps, peers. Loop thread.
 #pragma once
 
 #include <optional>
@@ -17,6 +17,7 @@ class Inventory {
   [[nodiscard]] protocol::HoldoutsResult holdouts() const;
   [[nodiscard]] protocol::CountersResult counters() const;
   [[nodiscard]] protocol::AppsResult applications() const;
+  [[nodiscard]] protocol::PeersResult peers() const;
 
  private:
   Services& services_;

@@ -9,9 +9,11 @@
 #include <boost/asio/post.hpp>
 #include <cerrno>
 #include <cstring>
+#include <set>
 
 #include "guestagent/agent/anchor.hpp"
 #include "guestagent/agent/child_task.hpp"
+#include "guestagent/agent/remote_end.hpp"
 #include "guestagent/agent/traffic.hpp"
 #include "guestagent/protocol/limits.hpp"
 
@@ -57,14 +59,36 @@ std::vector<Listed> list_devices(NetlinkSocket& socket) {
   return out;
 }
 
+/// The attribute that a dump about one device begins with.
+Bytes of_device(std::uint32_t index) {
+  Bytes request(NLA_HDRLEN + sizeof index);
+  const nlattr head{NLA_HDRLEN + sizeof index, RDMA_NLDEV_ATTR_DEV_INDEX};
+  std::memcpy(request.data(), &head, sizeof head);
+  std::memcpy(request.data() + NLA_HDRLEN, &index, sizeof index);
+  return request;
+}
+
+/// Adds what `rdma resource show cm_id` calls dst-addr.
+void add_remote_addresses(NetlinkSocket& socket, std::uint32_t device, std::set<std::string>& out) {
+  // A kernel that knows no such dump answers with an error: then there are none.
+  socket.dump(command(RDMA_NLDEV_CMD_RES_CM_ID_GET), of_device(device), [&](const nlmsghdr& message) {
+    auto* table = attributes_of(message)[RDMA_NLDEV_ATTR_RES_CM_ID];
+    if (table == nullptr) return;
+    auto* entry = static_cast<nlattr*>(nla_data(table));
+    for (int left = nla_len(table); nla_ok(entry, left); entry = nla_next(entry, &left)) {
+      const auto* address =
+          nla_find(static_cast<nlattr*>(nla_data(entry)), nla_len(entry), RDMA_NLDEV_ATTR_RES_DST_ADDR);
+      if (address == nullptr || out.size() >= protocol::limits::peers) continue;
+      if (auto text = remote_address(nla_data(address), static_cast<std::size_t>(nla_len(address))))
+        out.insert(std::move(*text));
+    }
+  });
+}
+
 std::vector<Listed> list_with_netdevs(NetlinkSocket& socket) {
   auto out = list_devices(socket);
   for (auto& listed : out) {
-    Bytes request(NLA_HDRLEN + sizeof listed.index);
-    const nlattr head{NLA_HDRLEN + sizeof listed.index, RDMA_NLDEV_ATTR_DEV_INDEX};
-    std::memcpy(request.data(), &head, sizeof head);
-    std::memcpy(request.data() + NLA_HDRLEN, &listed.index, sizeof listed.index);
-    socket.dump(command(RDMA_NLDEV_CMD_PORT_GET), request, [&](const nlmsghdr& message) {
+    socket.dump(command(RDMA_NLDEV_CMD_PORT_GET), of_device(listed.index), [&](const nlmsghdr& message) {
       const auto attributes = attributes_of(message);
       const auto* port = attributes[RDMA_NLDEV_ATTR_PORT_INDEX];
       if (port != nullptr && nla_get_u32(port) == 1)
@@ -154,6 +178,16 @@ std::vector<protocol::DeviceCounters> RdmaNetlink::counters() {
     }
   }
   return out;
+}
+
+std::vector<std::string> RdmaNetlink::remote_addresses() {
+  std::set<std::string> out;
+  if (auto* netlink = socket()) {
+    for (const auto& listed : list_devices(*netlink)) {
+      if (!is_anchor(listed.device.name)) add_remote_addresses(*netlink, listed.index, out);
+    }
+  }
+  return {out.begin(), out.end()};
 }
 
 protocol::Result<void> RdmaNetlink::add_soft_roce(const std::string& name, const std::string& netdev) {

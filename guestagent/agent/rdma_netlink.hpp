@@ -23,6 +23,7 @@ class RdmaNetlink final : public RdmaLinks {
     return sysfs_.subnet_port(name);
   }
   std::vector<protocol::DeviceCounters> counters() override;
+  std::vector<std::string> remote_addresses() override;
   protocol::Result<void> add_soft_roce(const std::string& name, const std::string& netdev) override;
   void remove(const std::string& name, Done done) override;
 

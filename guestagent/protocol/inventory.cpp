@@ -82,4 +82,15 @@ Result<CountersResult> CountersResult::from_payload(const Payload& payload) {
   return in.finish(std::move(out));
 }
 
+Payload PeersResult::to_payload() const {
+  return Payload(nlohmann::json{{"peers", peers}});
+}
+
+Result<PeersResult> PeersResult::from_payload(const Payload& payload) {
+  PeersResult out;
+  FieldReader in(payload.json());
+  in.texts("peers", out.peers, limits::peers, limits::address_bytes);
+  return in.finish(std::move(out));
+}
+
 }  // namespace rdmove::protocol

@@ -1,4 +1,4 @@
-// What the host may ask at any time without changing anything: status, holdouts, counters, apps.
+// What the host may ask at any time without changing anything: status, holdouts, counters, apps, peers.
 // The page: docs/agent-protocol.md.
 #pragma once
 
@@ -115,6 +115,21 @@ struct AppsResult {
   [[nodiscard]] Payload to_payload() const;
   static Result<AppsResult> from_payload(const Payload& payload);
   bool operator==(const AppsResult&) const = default;
+};
+
+struct PeersRequest {
+  static constexpr std::string_view method = "peers";
+  [[nodiscard]] Payload to_payload() const { return {}; }
+  static Result<PeersRequest> from_payload(const Payload&) { return PeersRequest{}; }
+};
+
+/// The addresses at the other ends of the guest's RDMA CM connections.
+struct PeersResult {
+  std::vector<std::string> peers;  // "10.0.0.6", "fe80::1"; each once
+
+  [[nodiscard]] Payload to_payload() const;
+  static Result<PeersResult> from_payload(const Payload& payload);
+  bool operator==(const PeersResult&) const = default;
 };
 
 }  // namespace rdmove::protocol

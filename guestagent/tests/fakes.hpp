@@ -127,6 +127,8 @@ class FakeRdma final : public RdmaLinks {
     for (const auto& device : devices) out.push_back({device.name, 1, {}, {"", {{"packets_in", packets}}}});
     return out;
   }
+  std::vector<std::string> remote;
+  std::vector<std::string> remote_addresses() override { return remote; }
   Result<void> add_soft_roce(const std::string& name, const std::string& netdev) override {
     if (!refuses_to_add.empty()) return protocol::fail(protocol::ErrorCode::InternalError, refuses_to_add);
     if (removals.contains(name)) return protocol::fail(protocol::ErrorCode::InternalError, "name is in use");

@@ -101,6 +101,8 @@ TEST(Messages, survive_the_wire) {
   expect_round_trip(HoldoutsResult{holdouts});
   expect_round_trip(counters());
   expect_round_trip(apps());
+  expect_round_trip(PeersResult{{"10.0.0.6", "fe80::1"}});
+  expect_round_trip(PeersResult{});
   expect_round_trip(prepare());
   expect_round_trip(prepared());
   expect_round_trip(restore());
@@ -161,6 +163,7 @@ TEST(Messages, check_every_field_that_they_know_and_ignore_others) {
   expect_all_fields_checked(Ready{migration, restored});
   expect_all_fields_checked(application::Register{1, "rping"});
   expect_all_fields_checked(apps(), "last_blackout_ms");
+  expect_all_fields_checked(PeersResult{{"10.0.0.6"}});
   expect_all_fields_checked(application::Report{2, 1, application::ReportedState::Up, {}, 5});
   expect_all_fields_checked(application::Quiesce{migration, std::chrono::milliseconds(5)});
   expect_all_fields_checked(application::Released{});

@@ -26,6 +26,9 @@ ExitCode CandidatesCommand::run(Session& session) {
                    : what_ == Candidates::kVms ? migration.domain()
                                                : migration.partner());
     }
+    if (what_ == Candidates::kIds) {
+      for (const auto& evacuation : list->evacuations()) words.insert(evacuation.id());
+    }
   }
   if (what_ == Candidates::kVms) {
     if (const auto vfs = session.daemon.call(&Daemon::Stub::ListVfs, v1::ListVfsRequest{})) {

@@ -1,10 +1,11 @@
-// `rdmove report ID --html FILE`: one page about one migration, for people. Made by the parser, run once on
+// `rdmove report ID --html FILE`: one page about one migration or evacuation, for people. Made by the parser, run once on
 // the main thread.
 #pragma once
 
 #include <string>
 
 #include "coordinator/cli/command.hpp"
+#include "coordinator/service/api/local.pb.h"
 
 namespace rdmove::cli {
 
@@ -15,6 +16,8 @@ class ReportCommand : public Command {
   ExitCode run(Session& session) override;
 
  private:
+  ExitCode aboutEvacuation(Session& session, const v1::EvacuationSummary& evacuation) const;
+
   std::string id_;
   std::string html_file_;
 };

@@ -1,5 +1,6 @@
 #include "coordinator/cli/commands/watch.hpp"
 
+#include "coordinator/cli/evacuation_view.hpp"
 #include "coordinator/cli/follow.hpp"
 
 namespace rdmove::cli {
@@ -15,7 +16,7 @@ ExitCode WatchCommand::run(Session& session) {
     const auto view = json ? jsonView(session.terminal) : allView(session.terminal);
     return followAll(session, *view, open);
   }
-  const auto view = json ? jsonView(session.terminal) : barView(session.terminal);
+  const auto view = json ? jsonView(session.terminal) : oneView(session.terminal);
   return followOne(session, {"migration " + id_, json ? Closing::kInStream : Closing::kSentence}, *view,
                    open);
 }

@@ -1,4 +1,4 @@
-// `rdmove watch [ID]`: follows one migration to its end, or all of them until Ctrl-C.
+// `rdmove watch [ID]`: follows one migration or evacuation to its end, or all migrations until Ctrl-C.
 // Made by the parser, run once on the main thread.
 #pragma once
 

@@ -17,6 +17,7 @@ class Formatter {
   virtual ~Formatter() = default;
   virtual std::string format(const v1::ExamineReply& reply) const = 0;
   virtual std::string format(const v1::MigrationUpdate& update) const = 0;
+  virtual std::string format(const v1::EvacuationPlan& plan) const = 0;
   virtual std::string format(const v1::CancelReply& reply) const = 0;
   virtual std::string format(const v1::ResolveReply& reply) const = 0;
   virtual std::string format(const v1::ListReply& reply) const = 0;

@@ -25,6 +25,9 @@ std::string JsonFormatter::format(const v1::ExamineReply& reply) const {
 std::string JsonFormatter::format(const v1::MigrationUpdate& update) const {
   return json(update);
 }
+std::string JsonFormatter::format(const v1::EvacuationPlan& plan) const {
+  return json(plan);
+}
 std::string JsonFormatter::format(const v1::CancelReply& reply) const {
   return json(reply);
 }

@@ -10,6 +10,7 @@ class JsonFormatter : public Formatter {
  public:
   std::string format(const v1::ExamineReply& reply) const override;
   std::string format(const v1::MigrationUpdate& update) const override;
+  std::string format(const v1::EvacuationPlan& plan) const override;
   std::string format(const v1::CancelReply& reply) const override;
   std::string format(const v1::ResolveReply& reply) const override;
   std::string format(const v1::ListReply& reply) const override;

@@ -38,12 +38,14 @@ std::string TextFormatter::format(const v1::ResolveReply& reply) const {
 }
 
 std::string TextFormatter::format(const v1::ListReply& reply) const {
-  if (reply.migrations().empty()) return "no migrations\n";
+  const std::string evacuations =
+      reply.evacuations().empty() ? "" : evacuationsAsText(reply.evacuations()) + '\n';
+  if (reply.migrations().empty()) return evacuations + "no migrations\n";
   Table table({"ID", "ROLE", "VM", "PARTNER", "PHASE", "OUTCOME", "UPDATED"});
   for (const auto& m : reply.migrations()) {
     table.add({m.id(), m.role(), m.domain(), m.partner(), m.phase(), m.outcome(), wallTime(m.updated_us())});
   }
-  return table.str();
+  return evacuations + table.str();
 }
 
 std::string TextFormatter::format(const v1::TimelineReply& reply) const {

@@ -11,6 +11,7 @@ class TextFormatter : public Formatter {
   explicit TextFormatter(int width) : width_(width) {}
   std::string format(const v1::ExamineReply& reply) const override;
   std::string format(const v1::MigrationUpdate& update) const override;
+  std::string format(const v1::EvacuationPlan& plan) const override;
   std::string format(const v1::CancelReply& reply) const override;
   std::string format(const v1::ResolveReply& reply) const override;
   std::string format(const v1::ListReply& reply) const override;
@@ -30,6 +31,9 @@ class TextFormatter : public Formatter {
 std::string findingsAsText(const google::protobuf::RepeatedPtrField<v1::Finding>& findings);
 /// "vm1 (UUID) from hosta to hostb, persistent", and a table of its VFs.
 std::string planAsText(const v1::PlanSummary& plan);
+/// One with all its VMs; and all that there are, a line each.
+std::string evacuationAsText(const v1::EvacuationSummary& evacuation);
+std::string evacuationsAsText(const google::protobuf::RepeatedPtrField<v1::EvacuationSummary>& evacuations);
 /// What happened, in one line that ends with the migration's id.
 std::string closingSentence(const v1::MigrationUpdate& update);
 

@@ -47,6 +47,7 @@ std::string TextFormatter::format(const v1::MigrationUpdate& update) const {
 }
 
 std::string TextFormatter::format(const v1::ShowReply& reply) const {
+  if (reply.has_evacuation()) return evacuationAsText(reply.evacuation());
   const auto& m = reply.migration();
   std::string out;
   addField(out, "migration", m.id());

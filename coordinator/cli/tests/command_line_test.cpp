@@ -5,6 +5,7 @@
 
 #include <cstdlib>
 
+#include "coordinator/cli/commands/evacuate.hpp"
 #include "coordinator/cli/commands/migrate.hpp"
 #include "coordinator/cli/virsh_flags.hpp"
 
@@ -80,11 +81,14 @@ INSTANTIATE_TEST_SUITE_P(
         UsageCase{{"timeline", "a", "--svg", "f", "--json"}, "excludes"}, UsageCase{{"vf"}, "rdmove vf:"},
         UsageCase{{"agent", "vm1"}, "QUERY is required"},
         UsageCase{{"agent", "vm1", "reboot"},
-                  "'reboot' is not a query; give status, apps, counters or holdouts."},
+                  "'reboot' is not a query; give status, apps, counters, holdouts or peers."},
         UsageCase{{"agent", "vm1", "apps", "--watch"}, "--watch: only counters can be watched."},
         UsageCase{{"agent", "vm1", "counters", "--interval", "5"}, "--watch"},
         UsageCase{{"agent", "vm1", "counters", "--watch", "--interval", "0"},
                   "0 is too small; give 1 to 86400 seconds"},
+        UsageCase{{"evacuate", "--max-parallel", "0"}, "0 is too small; give 1 to 16 VMs"},
+        UsageCase{{"evacuate", "hostb", "--per-fabric", "17"}, "17 is too large; give 1 to 16 VMs"},
+        UsageCase{{"evacuate", ""}, "DEST"},
         UsageCase{{"define", "vm1"}, "--vf: give it at least once, or --remove."},
         UsageCase{{"define", "vm1", "--remove", "--vf", "alias=ua-a,pool=f"}, "excludes"},
         UsageCase{{"define", "vm1", "--vf", "alias=ua-a,pool=f", "--vf", "alias=ua-a,pool=g"},
@@ -186,6 +190,25 @@ TEST(CommandLineTest, parallel_alone_is_two_connections_and_a_number_needs_no_pa
   EXPECT_EQ(optionsOf({"--parallel", "--parallel-connections", "8"}).parallel_connections(), 8U);
   EXPECT_EQ(optionsOf({"--parallel-connections", "8", "--parallel"}).parallel_connections(), 8U);
   EXPECT_EQ(optionsOf({"--parallel-connections", "8"}).parallel_connections(), 8U);
+}
+
+TEST(CommandLineTest, an_evacuation_is_read_with_its_destinations_and_limits) {
+  const auto requestOf = [](const std::vector<std::string>& arguments) {
+    const auto line = readCommandLine(arguments);
+    return dynamic_cast<EvacuateCommand&>(*std::get<Invocation>(line).command).options();
+  };
+  const auto all = requestOf({"evacuate"});
+  EXPECT_EQ(all.request.destinations_size(), 0);
+  EXPECT_EQ(all.request.max_parallel(), 0U);
+  EXPECT_FALSE(all.dry_run);
+  const auto some = requestOf({"evacuate", "hostb", "hostc", "--max-parallel", "4", "--per-fabric", "2",
+                               "--peers-together", "--dry-run", "--bandwidth", "500", "--tls"});
+  ASSERT_EQ(some.request.destinations_size(), 2);
+  EXPECT_EQ(some.request.destinations(1), "hostc");
+  EXPECT_EQ(some.request.max_parallel(), 4U);
+  EXPECT_EQ(some.request.per_fabric(), 2U);
+  EXPECT_TRUE(some.request.peers_together() && some.dry_run && some.request.options().tls());
+  EXPECT_EQ(some.request.options().bandwidth_mib(), 500U);
 }
 
 TEST(CommandLineTest, virshs_options_reach_the_daemon) {

@@ -14,7 +14,7 @@ using testing::Not;
 
 TEST(ManPages, there_is_one_for_each_command_with_all_its_options) {
   const CommandDoc root = describeCommands();
-  ASSERT_EQ(root.commands.size(), 14U);
+  ASSERT_EQ(root.commands.size(), 15U);
   for (const CommandDoc& command : root.commands) {
     const std::string page = manPage(root, command.name == "vf" ? "vf-list" : command.name);
     ASSERT_THAT(page, HasSubstr(".SH SYNOPSIS")) << command.name;
@@ -44,9 +44,10 @@ TEST(ManPages, lines_cannot_become_roff_requests) {
 TEST(Completion, knows_commands_options_and_who_to_ask) {
   const std::string script = bashCompletion(describeCommands());
   EXPECT_THAT(script,
-              HasSubstr("':0') echo 'migrate prepare list show watch timeline report export cancel resolve vf agent doctor define'"));
+              HasSubstr("':0') echo 'migrate evacuate prepare list show watch timeline report export cancel resolve vf agent doctor define'"));
   EXPECT_THAT(script, HasSubstr("' cancel:0') _rdmove_daemon_words ids"));
-  EXPECT_THAT(script, HasSubstr("' agent:1') echo 'status apps counters holdouts'"));
+  EXPECT_THAT(script, HasSubstr("' agent:1') echo 'status apps counters holdouts peers'"));
+  EXPECT_THAT(script, HasSubstr("' evacuate:'*) _rdmove_daemon_words hosts"));
   EXPECT_THAT(script, HasSubstr("--parallel-connections"));
   EXPECT_THAT(script, Not(HasSubstr("{valued}")));
 }

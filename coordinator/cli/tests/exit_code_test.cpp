@@ -15,6 +15,8 @@ TEST(ExitCodes, follow_the_outcome) {
   EXPECT_EQ(exitCodeForOutcome("RolledBack"), ExitCode::kRolledBack);
   EXPECT_EQ(exitCodeForOutcome("Withdrawn"), ExitCode::kRolledBack);
   EXPECT_EQ(exitCodeForOutcome("Degraded"), ExitCode::kDegraded);
+  EXPECT_EQ(exitCodeForOutcome("Incomplete"), ExitCode::kRolledBack) << "of an evacuation";
+  EXPECT_EQ(exitCodeForOutcome("Cancelled"), ExitCode::kRolledBack) << "of an evacuation";
   for (const char* open : {"Running", "", "SomethingNew"})
     EXPECT_EQ(exitCodeForOutcome(open), ExitCode::kLostContact);
 }

@@ -82,6 +82,17 @@ grpc::Status FakeDaemon::Prepare(grpc::ServerContext* context, const v1::Prepare
   return prepare(*context, *request, *updates);
 }
 
+grpc::Status FakeDaemon::PlanEvacuation(grpc::ServerContext*, const v1::EvacuateRequest* request,
+                                        v1::EvacuationPlan* reply) {
+  return plan_evacuation ? plan_evacuation(*request, *reply)
+                         : grpc::Status(grpc::StatusCode::UNIMPLEMENTED, "not set");
+}
+
+grpc::Status FakeDaemon::Evacuate(grpc::ServerContext* context, const v1::EvacuateRequest* request,
+                                  Updates* updates) {
+  return evacuate(*context, *request, *updates);
+}
+
 grpc::Status FakeDaemon::Watch(grpc::ServerContext* context, const v1::WatchRequest* request,
                                Updates* updates) {
   return watch(*context, *request, *updates);

@@ -30,7 +30,9 @@ class FakeDaemon : private v1::Local::Service {
 
   std::function<grpc::Status(grpc::ServerContext&, const v1::MigrateRequest&, Updates&)> migrate;
   std::function<grpc::Status(grpc::ServerContext&, const v1::PrepareRequest&, Updates&)> prepare;
+  std::function<grpc::Status(grpc::ServerContext&, const v1::EvacuateRequest&, Updates&)> evacuate;
   std::function<grpc::Status(grpc::ServerContext&, const v1::WatchRequest&, Updates&)> watch;
+  Call<v1::EvacuateRequest, v1::EvacuationPlan> plan_evacuation;
   Call<v1::MigrateRequest, v1::ExamineReply> examine;
   Call<v1::ListRequest, v1::ListReply> list;
   Call<v1::ShowRequest, v1::ShowReply> show;
@@ -47,6 +49,8 @@ class FakeDaemon : private v1::Local::Service {
  private:
   grpc::Status Migrate(grpc::ServerContext*, const v1::MigrateRequest*, Updates*) override;
   grpc::Status Prepare(grpc::ServerContext*, const v1::PrepareRequest*, Updates*) override;
+  grpc::Status PlanEvacuation(grpc::ServerContext*, const v1::EvacuateRequest*, v1::EvacuationPlan*) override;
+  grpc::Status Evacuate(grpc::ServerContext*, const v1::EvacuateRequest*, Updates*) override;
   grpc::Status Watch(grpc::ServerContext*, const v1::WatchRequest*, Updates*) override;
   grpc::Status Examine(grpc::ServerContext*, const v1::MigrateRequest*, v1::ExamineReply*) override;
   grpc::Status List(grpc::ServerContext*, const v1::ListRequest*, v1::ListReply*) override;

@@ -143,5 +143,15 @@ TEST(LockableMemory, is_what_libvirt_writes) {
   EXPECT_FALSE(lockableMemory("<domain type='kvm'/>"));
 }
 
+TEST(DomainXml, what_a_domain_takes_of_its_host_counts_plugged_vcpus) {
+  const auto all = domainSize("<domain><memory unit='KiB'>1024</memory><vcpu>4</vcpu></domain>");
+  ASSERT_TRUE(all) << all.error().sentence();
+  EXPECT_EQ(all->memory_kib, 1024U);
+  EXPECT_EQ(all->vcpus, 4U);
+  EXPECT_EQ(domainSize("<domain><memory unit='KiB'>1</memory><vcpu current='2'>4</vcpu></domain>")->vcpus, 2U);
+  EXPECT_EQ(domainSize("<domain><memory unit='KiB'>1</memory></domain>")->vcpus, 1U);
+  EXPECT_FALSE(domainSize("<domain/>"));
+}
+
 }  // namespace
 }  // namespace rdmove

@@ -43,6 +43,7 @@ class FakeHypervisor : public Hypervisor {
   MOCK_METHOD(Result<void>, destroy, (const DomainUuid&), (override));
   MOCK_METHOD(Result<std::unique_ptr<ByteChannel>>, openChannel,
               (const DomainUuid&, const std::string&, ChannelListener&), (override));
+  MOCK_METHOD(Result<HostSize>, hostSize, (), (override));
   MOCK_METHOD(Result<std::string>, version, (), (override));
 };
 

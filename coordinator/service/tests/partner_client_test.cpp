@@ -180,5 +180,42 @@ TEST(PartnerClient, knows_only_the_partners_of_its_configuration) {
   EXPECT_THAT(found.error().sentence(), HasSubstr("Add [partners.hostz]"));
 }
 
+TEST(PartnerRoom, is_what_the_destination_has_free_for_this_host) {
+  Destination there;
+  PartnerConfig hosta = there.config.partners[HostName("hosta")];
+  hosta.pools = {PoolName("fabric"), PoolName("not-there")};
+  there.config.partners[hosta.name] = hosta;
+  ON_CALL(there.hypervisor, hostSize).WillByDefault(testing::Return(HostSize{16, 4096}));
+  DomainStatus running;
+  running.name = "vm9";
+  running.uuid = DomainUuid("uuid-9");
+  running.state = DomainState::kRunning;
+  ON_CALL(there.hypervisor, list).WillByDefault(testing::Return(std::vector<DomainStatus>{running}));
+  ON_CALL(there.hypervisor, xml)
+      .WillByDefault(testing::Return(
+          std::string("<domain><memory unit='KiB'>1024</memory><vcpu>3</vcpu></domain>")));
+  Source here(there.address());
+  const auto room = here.hostb().room();
+  ASSERT_TRUE(room) << room.error().sentence();
+  EXPECT_EQ(*room, (HostRoom{HostName("hostb"), {{PoolName("fabric"), 4}}, 4096, 16, 3}));
+}
+
+TEST(PartnerRoom, of_a_daemon_that_is_too_old_to_say_is_incompatible) {
+  OtherDaemon old;
+  LoopbackServer server(old);
+  Source here(server.address());
+  const auto room = here.hostb().room();
+  ASSERT_FALSE(room);
+  EXPECT_EQ(room.error().code, ErrorCode::kIncompatible);
+  EXPECT_THAT(room.error().sentence(), HasSubstr("Install the same version"));
+}
+
+TEST(PartnerRoom, is_told_to_partners_alone) {
+  Destination there;
+  there.config.partners.clear();
+  Source here(there.address());
+  EXPECT_EQ(here.hostb().room().error().code, ErrorCode::kRefused);
+}
+
 }  // namespace
 }  // namespace rdmove
