@@ -6,6 +6,7 @@
 #include <algorithm>
 
 #include "coordinator/hypervisor/domain_xml.hpp"
+#include "coordinator/migration/alias_grant.hpp"
 #include "coordinator/migration/arrival_session.hpp"
 #include "coordinator/migration/traffic.hpp"
 
@@ -84,7 +85,19 @@ void ArrivalSession::verify(Attempt attempt) {
 
 void ArrivalSession::lookAtFabric(Attempt attempt) {
   offload<std::vector<std::string>>(
-      [this]() -> Result<std::vector<std::string>> { return fabric_watch_.after(plan_, kFabric); },
+      [this, leases = leases_]() -> Result<std::vector<std::string>> {
+        auto said = fabric_watch_.after(plan_, kFabric);
+        const auto patience = patienceOf(kFabric);
+        for (const LeasedVf& lease : leases) {
+          const auto moving =
+              std::find_if(plan_.vfs.begin(), plan_.vfs.end(),
+                           [&](const MovingVf& vf) { return vf.declaration.alias == lease.alias; });
+          if (moving == plan_.vfs.end()) continue;
+          if (auto warning = aliasNotGranted(services_.fabric, lease.vf, moving->declaration, *patience))
+            said.push_back(std::move(*warning));
+        }
+        return said;
+      },
       [this, attempt](Result<std::vector<std::string>> said) {
         for (const std::string& sentence : said.value_or(std::vector<std::string>())) note(sentence);
         connected_by_ = services_.clock.now().boot + kConnect;

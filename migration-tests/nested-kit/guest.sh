@@ -21,7 +21,10 @@ GUEST_VLAN=100
   </qemu:commandline>"
 }
 rdma_nic_xml() { :; }   # it comes by VFIO, later
-domain_identity() { echo "mac='$(vm_mac "$1" 77)' vlan='$GUEST_VLAN'"; }
+# MAC and VLAN are libvirt's to set; the rest only rdmove sets.
+domain_identity() {
+  echo "mac='$(vm_mac "$1" 77)' vlan='$GUEST_VLAN' trust='on' spoof-check='off' max-rate='100'"
+}
 
 # A first RDMA connection of its own to itself: code and modules are then in memory.
 WARM_UP='

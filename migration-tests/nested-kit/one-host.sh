@@ -90,6 +90,8 @@ vf_test_one_with_a_driver_of_the_host_is_refused() {
 
 vf_test_pf_that_is_down_is_said_and_nothing_is_set() {
   adapter "ip link set pf0 down"
+  says "$(rdmove hosta doctor 2>&1 || true)" "PF pf0 is switched off"
+  expect "state" "$(vf_state hosta 0)" "free"
   says "$(refusal_of_attach 0)" "pf0"
   adapter "ip link set pf0 up"
   attach_vf 0

@@ -54,6 +54,13 @@ identity_on() {
     sed -nE "s/^ *vf ([0-9]+) .* $(vm_mac "$GUEST" 77) .* vlan ([0-9]+),.*/\1 \2/p"
 }
 
+# settings_of HOST INDEX: what the adapter tells of a VF beside its addresses, "100 off on": greatest rate, spoof check, trust.
+settings_of() {
+  on_host "$1" ip -details link show pf0 | grep -E "^ *vf $2 " |
+    sed -nE 's/.*/& /; s/.*tx rate ([0-9]+).*spoof checking (on|off).*trust (on|off).*/\1 \2 \3/p; t
+             s/.*(spoof checking (on|off)).*trust (on|off).*/none \2 \3/p'
+}
+
 # rdma_between_guest_and HOST: an RC connection from the guest's VF to the host's adapter and back.
 rdma_between_guest_and() {
   local host=$1 address
@@ -103,6 +110,7 @@ whole_story() {
   expect "$GUEST on hosta" "$(vm_state "$GUEST" hosta)" ""
   expect "VF with $GUEST's MAC on hosta" "$(identity_on hosta)" ""
   expect "VF with $GUEST's MAC on hostb, and its VLAN" "$(identity_on hostb)" "1 $GUEST_VLAN"
+  expect "greatest rate, spoof check and trust of hostb's VF 1" "$(settings_of hostb 1)" "100 off on"
   expect "state of hosta's VF 0" "$(vf_state hosta 0)" "free"
   expect "state of hostb's VF 1" "$(vf_state hostb 1)" "attached $GUEST"
   for id in "" --inactive; do
@@ -110,7 +118,7 @@ whole_story() {
     vf=$(host_virsh hostb dumpxml $id "$GUEST" | grep -A3 "mac address='$(vm_mac "$GUEST" 77)'" | grep -c "slot='0x10' function='0x2'" || true)
     expect "VF 1 in the ${id:-live} XML on hostb" "$vf" 1
   done
-  seen "$GUEST runs on hostb and has its VF 1, with the same MAC and VLAN; hosta's VF 0 is free again"
+  seen "$GUEST runs on hostb and has its VF 1, with the same MAC and VLAN, and rate, spoof check and trust that only rdmove sets; hosta's VF 0 is free again"
   in_guest "ip -o addr show to $(vm_address "$GUEST" 77) && rdma link show" || die "$GUEST does not answer."
   rdma_between_guest_and hosta
   rdma_between_guest_and hostb
@@ -119,6 +127,7 @@ whole_story() {
   host_virsh hostb undefine "$GUEST" >/dev/null
   wait_for 120 vf_is_with hostb 1 igbvf || die "hostb's VF 1 is with $(vf_driver hostb 1) after $GUEST is gone"
   expect "VF with $GUEST's MAC on hostb" "$(identity_on hostb)" ""
+  expect "greatest rate, spoof check and trust of hostb's VF 1" "$(settings_of hostb 1)" "none on off"
   seen "$GUEST is gone; hostb's VF 1 has its driver and its own address again"
   seen "all of it holds"
 }
