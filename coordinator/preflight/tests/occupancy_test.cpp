@@ -48,5 +48,33 @@ TEST(Occupants, a_domain_that_runs_comes_before_one_that_only_names_the_vf_in_an
   }
 }
 
+// A VF that nobody seems to have loses its identity, or goes to the next VM.
+TEST(Occupants, a_libvirtd_that_goes_away_over_the_question_frees_no_vf) {
+  const auto runs = domain("vm1", "52540077-0000-4000-8000-000000000001", DomainState::kRunning);
+  OneVf fabric;
+  for (const XmlKind silent : {XmlKind::kInactive, XmlKind::kLive}) {
+    NiceMock<FakeHypervisor> hypervisor;
+    ON_CALL(hypervisor, list).WillByDefault(Return(std::vector{runs}));
+    ON_CALL(hypervisor, xml(_, _)).WillByDefault(Return(std::string(kXml)));
+    ON_CALL(hypervisor, xml(_, silent))
+        .WillByDefault(Return(failure(ErrorCode::kUnavailable, "read the XML", "libvirtd does not answer")));
+    const auto found = occupants(hypervisor, fabric);
+    ASSERT_FALSE(found);
+    EXPECT_EQ(found.error().code, ErrorCode::kUnavailable);
+  }
+}
+
+TEST(Occupants, a_domain_that_went_away_over_the_question_has_none) {
+  const auto ended = domain("vm1", "52540077-0000-4000-8000-000000000001", DomainState::kRunning);
+  OneVf fabric;
+  NiceMock<FakeHypervisor> hypervisor;
+  ON_CALL(hypervisor, list).WillByDefault(Return(std::vector{ended}));
+  ON_CALL(hypervisor, xml(_, _))
+      .WillByDefault(Return(failure(ErrorCode::kNotFound, "read the XML", "there is no such domain")));
+  const auto found = occupants(hypervisor, fabric);
+  ASSERT_TRUE(found) << found.error().sentence();
+  EXPECT_TRUE(found->empty());
+}
+
 }  // namespace
 }  // namespace rdmove
