@@ -93,10 +93,11 @@ struct VfRecord {
 class Journal : public EvacuationJournal {
  public:
   /// One unfinished migration per VM and host: kConflict names the other. A departure of a VM whose arrival
-  /// here is Degraded supersedes that arrival and frees its leases in the same transaction. Reserves room for
-  /// the rows to come: kExhausted when there is none. Times of 0 become now. Drops the oldest finished
-  /// migrations beyond 1000.
-  virtual Result<void> begin(const MigrationRecord&) = 0;
+  /// here is Degraded supersedes that arrival and frees its leases in the same transaction. So are `facts` kept:
+  /// what recovery must know of a migration from its first moment on. Reserves room for the rows to come:
+  /// kExhausted when there is none. Times of 0 become now. Drops the oldest finished migrations beyond 1000.
+  virtual Result<void> begin(const MigrationRecord&, const std::vector<FactRecord>& facts) = 0;
+  Result<void> begin(const MigrationRecord& record) { return begin(record, {}); }
   /// Phase and the intent's step row in one transaction. kConflict when the migration is finished.
   virtual Result<void> enter(const MigrationId&, Role, const std::string& phase) = 0;
   virtual Result<void> mark(const MigrationId&, Role, const std::string& step, StepMark,

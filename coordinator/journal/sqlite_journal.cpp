@@ -81,7 +81,7 @@ Result<void> SqliteJournal::unknown(std::string_view what, const MigrationId& id
                  "`rdmove list` names those that it has.");
 }
 
-Result<void> SqliteJournal::begin(const MigrationRecord& record) {
+Result<void> SqliteJournal::begin(const MigrationRecord& record, const std::vector<FactRecord>& facts) {
   const auto drop = [&] {
     // The reserve came first, so that a full disk is found before there is a migration. What this cannot take
     // back, the next begin() or open does: without its migration the reserve is an orphan.
@@ -104,8 +104,15 @@ Result<void> SqliteJournal::begin(const MigrationRecord& record) {
     return {};
   });
   if (result) {
-    result =
-        write("begin the journal", record.id, record.plan.size(), [&] { return insertMigration(record); });
+    std::size_t bytes = record.plan.size();
+    for (const FactRecord& fact : facts) bytes += fact.value.size();
+    result = write("begin the journal", record.id, bytes, [&] {
+      auto inserted = insertMigration(record);
+      for (const FactRecord& fact : facts) {
+        if (inserted) upsertFact(record.id, record.role, fact);
+      }
+      return inserted;
+    });
   }
   if (!result) drop();
   return result;
@@ -249,15 +256,19 @@ Result<void> SqliteJournal::setFact(const MigrationId& id, Role role, const std:
   return write("keep a fact", id, value.size(), [&]() -> Result<void> {
     auto exists = statement("SELECT 1 FROM migrations WHERE id = ? AND role = ?", id, role);
     if (!exists->executeStep()) return unknown("keep a fact", id, role);
-    auto upsert = statement(
-        "INSERT INTO facts (migration, role, name, value) VALUES (?, ?, ?, ?) "
-        "ON CONFLICT (migration, role, name) DO UPDATE SET value = excluded.value",
-        id, role);
-    upsert->bind(3, name);
-    upsert->bind(4, value);
-    upsert->exec();
+    upsertFact(id, role, {name, value});
     return {};
   });
+}
+
+void SqliteJournal::upsertFact(const MigrationId& id, Role role, const FactRecord& fact) {
+  auto upsert = statement(
+      "INSERT INTO facts (migration, role, name, value) VALUES (?, ?, ?, ?) "
+      "ON CONFLICT (migration, role, name) DO UPDATE SET value = excluded.value",
+      id, role);
+  upsert->bind(3, fact.name);
+  upsert->bind(4, fact.value);
+  upsert->exec();
 }
 
 Result<std::vector<FactRecord>> SqliteJournal::facts(const MigrationId& id, Role role) {

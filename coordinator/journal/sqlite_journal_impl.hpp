@@ -28,7 +28,7 @@ class SqliteJournal : public Journal {
   SqliteJournal(std::filesystem::path path, StateLock lock, std::unique_ptr<SQLite::Database> db,
                 Clock& clock, HostName host, Room room);
 
-  Result<void> begin(const MigrationRecord& record) override;
+  Result<void> begin(const MigrationRecord& record, const std::vector<FactRecord>& facts) override;
   Result<void> enter(const MigrationId& id, Role role, const std::string& phase) override;
   Result<void> mark(const MigrationId& id, Role role, const std::string& step, StepMark mark,
                     const std::string& detail) override;
@@ -81,6 +81,7 @@ class SqliteJournal : public Journal {
 
   Statements::Use statement(const std::string& sql, const MigrationId& id, Role role);
   Result<void> insertMigration(const MigrationRecord& record);
+  void upsertFact(const MigrationId& id, Role role, const FactRecord& fact);
   void insertStep(const MigrationId& id, Role role, const std::string& step, StepMark mark,
                   const std::string& detail);
   Result<std::vector<MigrationRecord>> migrations(const char* sql, std::int64_t limit);

@@ -89,17 +89,14 @@ Result<MigrationId> Coordinator::depart(Plan request) {
       facts.push_back({"source-vf:" + lease.alias.str(), lease.vf.str()});
   }
   record.plan = toJson(request);
-  if (auto begun = services_.journal.begin(record); !begun) return tl::unexpected(begun.error());
+  // In one write: a daemon that is killed right after it must know of the debt, whose arrival is over then.
+  if (auto begun = services_.journal.begin(record, facts); !begun) return tl::unexpected(begun.error());
   // The journal has superseded a Degraded arrival of this VM; its session must not go on plugging.
   std::erase_if(arrivals_, [&](const auto& entry) {
     if (entry.second->record().uuid != record.uuid) return false;
     entry.second->supersede();
     return true;
   });
-  for (const FactRecord& fact : facts) {
-    if (auto kept = services_.journal.setFact(record.id, record.role, fact.name, fact.value); !kept)
-      spdlog::error("migration={} journal: {}", record.id.str(), kept.error().sentence());
-  }
   const auto session = std::make_shared<DepartureSession>(services_, examiner_, record, request,
                                                           facts.empty() ? Debt::kNone : Debt::kInherited);
   departures_.emplace(record.id, session);

@@ -22,8 +22,8 @@ class SimulatedJournal : public Journal {
   SimulatedJournal(std::unique_ptr<Journal> real, Watch watch)
       : real_(std::move(real)), watch_(std::move(watch)) {}
 
-  Result<void> begin(const MigrationRecord& r) override {
-    return write([&] { return real_->begin(r); });
+  Result<void> begin(const MigrationRecord& r, const std::vector<FactRecord>& facts) override {
+    return write([&] { return real_->begin(r, facts); });
   }
   Result<void> enter(const MigrationId& id, Role role, const std::string& phase) override {
     const auto written = write([&] { return real_->enter(id, role, phase); });

@@ -93,6 +93,17 @@ TEST_F(JournalTest, a_departure_supersedes_the_degraded_arrival_of_its_domain) {
   EXPECT_TRUE(journal->leases().value().empty());
 }
 
+TEST_F(JournalTest, facts_that_a_migration_begins_with_are_there_exactly_when_it_is) {
+  EXPECT_OK(journal->begin(record("m1"), {{"moves-on", "m0"}, {"source-vf:ua-rdma0", "br0#3"}}));
+  EXPECT_CODE(journal->begin(record("m2"), {{"moves-on", "m0"}}), ErrorCode::kConflict);
+  reopen();
+  const auto facts = journal->facts(kM1, Role::kDeparture).value();
+  ASSERT_EQ(facts.size(), 2U);
+  EXPECT_EQ(facts[0].name, "moves-on");
+  EXPECT_EQ(facts[1].value, "br0#3");
+  EXPECT_TRUE(journal->facts(MigrationId("m2"), Role::kDeparture).value().empty());
+}
+
 TEST_F(JournalTest, an_end_is_told_once_and_frees_the_leases) {
   EXPECT_OK(journal->begin(record("m1", Role::kArrival)));
   EXPECT_OK(journal->lease({leaseOf("m1", "br0#0")}));
