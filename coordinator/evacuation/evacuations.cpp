@@ -246,8 +246,9 @@ void Evacuations::begin(const Request& wanted, std::function<void(Result<Begun>)
 }
 
 void Evacuations::run(EvacuationRecord record, Request request, std::vector<Member> members) {
+  evacuation::Surroundings& surroundings = *this;
   running_ = std::make_shared<Evacuation>(
-      services_.journal, *this, services_.timers, services_.clock, std::move(record), std::move(request),
+      services_.journal, surroundings, services_.timers, services_.clock, std::move(record), std::move(request),
       std::move(members),
       [this](const Evacuation& one, const std::string& message) { tell(one, message); });
   running_->start();
