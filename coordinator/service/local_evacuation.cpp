@@ -116,7 +116,14 @@ grpc::Status LocalService::Evacuate(grpc::ServerContext* context, const v1::Evac
 }
 
 Result<std::optional<EvacuationId>> LocalService::evacuation(const std::string& id) const {
-  return onLoop(services_.loop, [this, &id] { return evacuations_.find(id); });
+  return onLoop(services_.loop, [this, &id]() -> Result<std::optional<EvacuationId>> {
+    const auto found = evacuations_.find(id);
+    if (!found || !*found || (*found)->str() == id) return found;
+    const auto migration = coordinator_.find(id);
+    if (!migration && migration.error().code == ErrorCode::kNotFound) return found;
+    return failure(ErrorCode::kBadInput, "", id + " fits an evacuation and a migration",
+                   "Give more of the id; see rdmove list.");
+  });
 }
 
 grpc::Status LocalService::watchEvacuation(grpc::ServerContext& context, const EvacuationId& id,
