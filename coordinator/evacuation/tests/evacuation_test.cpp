@@ -106,7 +106,8 @@ class EvacuationTest : public journal_tests::JournalTest {
   void takeUp() {
     const auto record = journal->evacuations().value().at(0);
     std::vector<Member> members;
-    for (const EvacuatedVm& row : journal->evacuated(kId).value()) {
+    const auto rows = journal->evacuated(kId).value();
+    for (const EvacuatedVm& row : rows) {
       Need its = needFromJson(row.need).value();
       its.uuid = row.uuid;
       its.domain = row.domain;
@@ -142,7 +143,8 @@ class EvacuationTest : public journal_tests::JournalTest {
     ASSERT_TRUE(journal->setFact(MigrationId(id), Role::kDeparture, name, "yes"));
   }
   EvacuatedVm row(const std::string& name) {
-    for (const EvacuatedVm& each : journal->evacuated(kId).value()) {
+    const auto rows = journal->evacuated(kId).value();
+    for (const EvacuatedVm& each : rows) {
       if (each.domain == name) return each;
     }
     return {};
