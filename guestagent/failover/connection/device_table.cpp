@@ -26,6 +26,7 @@ struct DeviceTable::Record {
   SocketAddress last_watched;  // by one of them
   Poller::Watch completions = Poller::Watch::none;
   Poller::Watch async_events = Poller::Watch::none;
+  unsigned closing = 0;  // with the reaper
   bool has_left = false;
   bool releasing = false;
 };
@@ -35,8 +36,7 @@ DeviceTable::~DeviceTable() = default;
 
 Result<std::shared_ptr<Device>> DeviceTable::device_for(const Endpoint& endpoint) {
   const auto number = endpoint.device();
-  auto& record = records_[number];
-  if (!record) record = std::make_unique<Record>();
+  Record* const record = &record_of(number);
   if (record->has_left) return fail(ErrorCode::NoDevice, "the device has left");
   if (!record->device) {
     auto device = hub_.port().open_device(endpoint);
@@ -64,9 +64,25 @@ void DeviceTable::set_canary(Record& record, DeviceNumber number, const SocketAd
 
 void DeviceTable::came(DeviceNumber device, EndpointNumber endpoint) {
   if (device == DeviceNumber::none) return;
-  auto& record = records_[device];
-  if (!record) record = std::make_unique<Record>();
-  record->residents.insert(endpoint);
+  record_of(device).residents.insert(endpoint);
+}
+
+DeviceTable::Record& DeviceTable::record_of(DeviceNumber number) {
+  auto& record = records_[number];
+  if (record) return *record;
+  record = std::make_unique<Record>();
+  if (number != DeviceNumber::none) hub_.port().hold(number);
+  return *record;
+}
+
+/// Nothing of ours is there, and nobody would tell us that it leaves: other loops are not to wait for us.
+void DeviceTable::forget_if_unused(DeviceNumber number) {
+  const auto place = records_.find(number);
+  if (place == records_.end()) return;
+  const Record& record = *place->second;
+  if (record.device || !record.residents.empty() || !record.canaries.empty() || record.closing != 0) return;
+  records_.erase(place);
+  if (number != DeviceNumber::none) hub_.port().release(number);
 }
 
 void DeviceTable::went(DeviceNumber device, EndpointNumber endpoint) {
@@ -90,7 +106,8 @@ void DeviceTable::close_if_unused(DeviceNumber number) {
   if (!record.residents.empty()) return;
   // Without a canary nobody would tell that it leaves: a device that left just while a call came in.
   const bool unwatched = record.canaries.empty();
-  if (!record.has_left && !(record.device && (record.releasing || unwatched))) return;
+  if (!record.has_left && !(record.device && (record.releasing || unwatched)))
+    return forget_if_unused(number);
   poller_.remove(record.completions);  // before librdmacm closes what they watch
   poller_.remove(record.async_events);
   std::vector<std::unique_ptr<Endpoint>> pins;
@@ -98,17 +115,27 @@ void DeviceTable::close_if_unused(DeviceNumber number) {
     for (auto& [address, canary] : record.canaries) pins.push_back(hub_.disown(std::move(canary->endpoint)));
   }
   ++closing_;
+  ++record.closing;
   hub_.reaper().close(std::move(record.device), std::move(pins),
                       [this, number, has_left = record.has_left, unwatched] {
                         --closing_;
                         if (has_left)
                           hub_.let_go_of(number);
-                        else if (unwatched)
-                          hub_.let_go();
+                        else
+                          closed(number, unwatched);
                         check_released();
                       });
   record.device.reset();
   if (record.has_left) records_.erase(place);
+}
+
+// It may have left meanwhile: then it is gone from the book, and let go of when all that is closed is.
+void DeviceTable::closed(DeviceNumber number, bool was_unwatched) {
+  if (was_unwatched) hub_.let_go();
+  const auto place = records_.find(number);
+  if (place == records_.end()) return;
+  --place->second->closing;
+  forget_if_unused(number);
 }
 
 void DeviceTable::release_all(std::function<void()> done) {

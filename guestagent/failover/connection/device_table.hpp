@@ -47,7 +47,10 @@ class DeviceTable {
   void set_canary(Record& record, DeviceNumber number, const SocketAddress& address);
   void take_completions(DeviceNumber number);
   void take_async_events(DeviceNumber number);
+  Record& record_of(DeviceNumber number);
   void close_if_unused(DeviceNumber number);
+  void forget_if_unused(DeviceNumber number);
+  void closed(DeviceNumber number, bool was_unwatched);
   void check_released();
 
   Hub& hub_;

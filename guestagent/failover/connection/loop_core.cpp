@@ -44,7 +44,7 @@ Result<void> LoopCore::open() {
     if (!hub_->is_held()) came_back_ = clock_.now();
     hub_->way_appeared();
   });
-  port_ = std::make_shared<conn::CmPort>();
+  port_ = std::make_shared<conn::CmPort>(conn::ProcessWide::instance());
   reaper_ =
       std::make_unique<conn::ReaperThread>(port_, [this](auto done) { mailbox_.post(std::move(done)); });
   hub_ = std::make_unique<conn::Hub>(conn::HubServices{*port_, *reaper_, poller_, timers_, clock_, random_},

@@ -126,11 +126,15 @@ class RdmaPort {
   virtual std::optional<CmEvent> take_event() = 0;  ///< taken and acknowledged
   virtual Result<std::unique_ptr<Endpoint>> make_endpoint() = 0;
   virtual Result<std::shared_ptr<Device>> open_device(const Endpoint& on_it) = 0;
+  /// Something of this loop's is there, until it is released or let go of. The context is the process', and
+  /// other loops may hold it as well.
+  virtual void hold(DeviceNumber device) = 0;
+  virtual void release(DeviceNumber device) = 0;
   /// librdmacm closes the contexts of devices that have left, and opens those that have come. The loop's
   /// thread.
   virtual void let_go_of_devices() = 0;
   /// The same, for one that has left and on which nothing of ours is any more; also if no other device is
-  /// there.
+  /// there. When other loops hold it, the last of them does that.
   virtual void let_go_of(DeviceNumber device) = 0;
 };
 

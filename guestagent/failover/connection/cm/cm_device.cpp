@@ -15,15 +15,11 @@ void set_non_blocking(int file) {
   fcntl(file, F_SETFL, fcntl(file, F_GETFL) | O_NONBLOCK);
 }
 
-EndpointNumber number_in(const void* context) {
-  return EndpointNumber{reinterpret_cast<std::uintptr_t>(context)};
-}
-
 }  // namespace
 
-Result<std::shared_ptr<Device>> CmDevice::open(ibv_context* context) {
+Result<std::shared_ptr<Device>> CmDevice::open(ibv_context* context, AsyncRouter& events) {
   if (!context) return fail(ErrorCode::NoDevice, "the address is on no RDMA device");
-  std::shared_ptr<CmDevice> device(new CmDevice(context));
+  std::shared_ptr<CmDevice> device(new CmDevice);
   if (!(device->channel_ = ibv_create_comp_channel(context)))
     return call_failed("ibv_create_comp_channel", errno);
   if (!(device->domain_ = ibv_alloc_pd(context))) return call_failed("ibv_alloc_pd", errno);
@@ -42,10 +38,14 @@ Result<std::shared_ptr<Device>> CmDevice::open(ibv_context* context) {
                                 [](ibv_mr* region) { ibv_dereg_mr(region); }});
   set_non_blocking(device->channel_->fd);
   set_non_blocking(context->async_fd);
+  auto inbox = events.subscribe(context);
+  if (!inbox) return tl::unexpected(inbox.error());
+  device->events_ = std::move(*inbox);
   return device;
 }
 
 CmDevice::~CmDevice() {
+  events_.reset();
   completions_.reset();
   if (channel_) ibv_destroy_comp_channel(channel_);
   chunks_.reset();
@@ -75,26 +75,21 @@ std::optional<AsyncEvent> CmDevice::take_async_event() {
     failed_.pop_front();
     return AsyncEvent{AsyncKind::QueueFatal, endpoint};
   }
-  ibv_async_event raw{};
-  if (ibv_get_async_event(context_, &raw) != 0) return std::nullopt;
-  AsyncEvent event;
-  switch (raw.event_type) {
+  const auto told = events_->take();
+  if (!told) return std::nullopt;
+  switch (told->type) {
     case IBV_EVENT_DEVICE_FATAL:
-      event.kind = AsyncKind::DeviceFatal;
-      break;
+      return AsyncEvent{AsyncKind::DeviceFatal, EndpointNumber::none};
     case IBV_EVENT_QP_FATAL:
     case IBV_EVENT_QP_REQ_ERR:
     case IBV_EVENT_QP_ACCESS_ERR:
-      event = {AsyncKind::QueueFatal, number_in(raw.element.qp->qp_context)};
-      break;
+      return AsyncEvent{AsyncKind::QueueFatal, told->endpoint};
     case IBV_EVENT_CQ_ERR:
-      for (const auto endpoint : completions_->owners_on(raw.element.cq)) failed_.push_back(endpoint);
-      break;
+      for (const auto endpoint : completions_->owners_on(told->queue)) failed_.push_back(endpoint);
+      return AsyncEvent{};
     default:
-      break;
+      return AsyncEvent{};
   }
-  ibv_ack_async_event(&raw);
-  return event;
 }
 
 }  // namespace rdmove::failover::conn

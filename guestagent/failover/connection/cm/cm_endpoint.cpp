@@ -32,7 +32,7 @@ sockaddr* writable(const SocketAddress& address) {
 
 }  // namespace
 
-CmEndpoint::CmEndpoint(rdma_cm_id* id) : id_(id) {
+CmEndpoint::CmEndpoint(rdma_cm_id* id, ContextRegistry& contexts) : id_(id), contexts_(contexts) {
   static std::atomic<std::uintptr_t> last{0};
   id_->context = reinterpret_cast<void*>(++last);
 }
@@ -67,15 +67,18 @@ SocketAddress CmEndpoint::peer() const {
 }
 
 Result<void> CmEndpoint::bind(const SocketAddress& address) {
+  const auto devices = contexts_.meet_devices();
   return outcome("rdma_bind_addr", rdma_bind_addr(id_, writable(address)));
 }
 
 Result<void> CmEndpoint::listen(int backlog) {
+  const auto devices = contexts_.meet_devices();
   return outcome("rdma_listen", rdma_listen(id_, backlog));
 }
 
 Result<void> CmEndpoint::resolve_address(const std::optional<SocketAddress>& from, const SocketAddress& to,
                                          Milliseconds limit) {
+  const auto devices = contexts_.meet_devices();
   return outcome("rdma_resolve_addr", rdma_resolve_addr(id_, from ? writable(*from) : nullptr, writable(to),
                                                         static_cast<int>(limit.count())));
 }

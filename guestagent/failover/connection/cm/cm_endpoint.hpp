@@ -4,12 +4,13 @@
 #include <rdma/rdma_cma.h>
 
 #include "guestagent/failover/connection/cm/cm_device.hpp"
+#include "guestagent/failover/connection/cm/context_registry.hpp"
 
 namespace rdmove::failover::conn {
 
 class CmEndpoint : public Endpoint {
  public:
-  explicit CmEndpoint(rdma_cm_id* id);  ///< owns it from now on
+  CmEndpoint(rdma_cm_id* id, ContextRegistry& contexts);  ///< owns the id from now on
   ~CmEndpoint() override;
   CmEndpoint(const CmEndpoint&) = delete;
   CmEndpoint& operator=(const CmEndpoint&) = delete;
@@ -45,6 +46,7 @@ class CmEndpoint : public Endpoint {
   void set_ack_timeout(std::uint8_t exponent);
 
   rdma_cm_id* id_;
+  ContextRegistry& contexts_;
   std::shared_ptr<CmDevice> device_;
   std::shared_ptr<CompletionPool::Seat> seat_;
   std::vector<ibv_mr*> regions_;

@@ -1,7 +1,6 @@
 #include "guestagent/failover/connection/cm/cm_port.hpp"
 
 #include <fcntl.h>
-#include <unistd.h>
 
 #include "guestagent/failover/connection/cm/call_error.hpp"
 #include "guestagent/failover/connection/cm/cm_device.hpp"
@@ -43,14 +42,20 @@ bool has_private_data(CmEventKind kind) {
          kind == CmEventKind::Rejected;
 }
 
+const ibv_context* context_of(DeviceNumber device) {
+  return reinterpret_cast<const ibv_context*>(static_cast<std::uintptr_t>(device));
+}
+
 }  // namespace
 
 CmPort::~CmPort() {
+  for (const auto device : held_) process_.contexts.release(context_of(device));
   if (channel_) rdma_destroy_event_channel(channel_);
 }
 
 Result<void> CmPort::open() {
   if (channel_) return {};
+  const auto devices = process_.contexts.meet_devices();
   rdma_event_channel* const channel = rdma_create_event_channel();
   if (!channel) return call_failed("rdma_create_event_channel", errno);
   fcntl(channel->fd, F_SETFL, fcntl(channel->fd, F_GETFL) | O_NONBLOCK);
@@ -61,6 +66,7 @@ Result<void> CmPort::open() {
 // Acknowledged at once: rdma_destroy_id waits for ever for an event that is not.
 std::optional<CmEvent> CmPort::take_event() {
   for (int i = 0; channel_ && i < broken_events; ++i) {
+    const auto devices = process_.contexts.meet_devices();
     rdma_cm_event* raw = nullptr;
     if (rdma_get_cm_event(channel_, &raw) != 0) {
       if (errno == EAGAIN || errno == EWOULDBLOCK) return std::nullopt;
@@ -71,7 +77,7 @@ std::optional<CmEvent> CmPort::take_event() {
     event.status = raw->status;
     if (event.kind == CmEventKind::ConnectRequest) {
       event.endpoint = CmEndpoint::number_of(raw->listen_id);
-      event.incoming = std::make_unique<CmEndpoint>(raw->id);
+      event.incoming = std::make_unique<CmEndpoint>(raw->id, process_.contexts);
       event.remote_reads = raw->param.conn.responder_resources;
     } else {
       event.endpoint = CmEndpoint::number_of(raw->id);
@@ -88,36 +94,34 @@ std::optional<CmEvent> CmPort::take_event() {
 
 Result<std::unique_ptr<Endpoint>> CmPort::make_endpoint() {
   if (auto opened = open(); !opened) return tl::unexpected(opened.error());
+  const auto devices = process_.contexts.meet_devices();
   rdma_cm_id* id = nullptr;
   if (rdma_create_id(channel_, &id, nullptr, RDMA_PS_TCP) != 0) return call_failed("rdma_create_id", errno);
-  return std::make_unique<CmEndpoint>(id);
+  return std::make_unique<CmEndpoint>(id, process_.contexts);
 }
 
 Result<std::shared_ptr<Device>> CmPort::open_device(const Endpoint& on_it) {
-  return CmDevice::open(static_cast<const CmEndpoint&>(on_it).context());
+  return CmDevice::open(static_cast<const CmEndpoint&>(on_it).context(), process_.events);
 }
 
-// On the thread that takes events, where librdmacm looks for new devices by itself: Debian's rdma-core 44
-// sorts them by their addresses as int. Those of two threads' heaps are far enough apart to be sorted
-// wrongly; it then drops devices that are there, and when none is left, deadlocks at the next rdma_create_id.
-bool CmPort::look_at_devices() {
-  int count = 0;
-  ibv_context** const devices = rdma_get_devices(&count);
-  if (devices) rdma_free_devices(devices);
-  return devices != nullptr;
+void CmPort::hold(DeviceNumber device) {
+  held_.insert(device);
+  process_.contexts.hold(context_of(device));
 }
 
-// With no other device librdmacm returns before it closes anything, and the kernel's device waits for us
-// ("waiting for eth1 to become free"). Its files are replaced under it then; it closes the replacements when
-// it finds another device.
+void CmPort::release(DeviceNumber device) {
+  if (drop(device)) process_.contexts.release(context_of(device));
+}
+
 void CmPort::let_go_of(DeviceNumber device) {
-  if (look_at_devices()) return;
-  const auto* context = reinterpret_cast<const ibv_context*>(static_cast<std::uintptr_t>(device));
-  const int nothing = ::open("/dev/null", O_RDWR | O_CLOEXEC);
-  if (nothing < 0) return;
-  dup3(nothing, context->cmd_fd, O_CLOEXEC);
-  dup3(nothing, context->async_fd, O_CLOEXEC);
-  close(nothing);
+  if (drop(device)) process_.contexts.let_go(context_of(device));
+}
+
+bool CmPort::drop(DeviceNumber device) {
+  const auto held = held_.find(device);
+  if (held == held_.end()) return false;
+  held_.erase(held);
+  return true;
 }
 
 }  // namespace rdmove::failover::conn

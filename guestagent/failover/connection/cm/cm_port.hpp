@@ -3,13 +3,16 @@
 
 #include <rdma/rdma_cma.h>
 
+#include <set>
+
+#include "guestagent/failover/connection/cm/process_wide.hpp"
 #include "guestagent/failover/connection/rdma_port.hpp"
 
 namespace rdmove::failover::conn {
 
 class CmPort : public RdmaPort {
  public:
-  CmPort() = default;
+  explicit CmPort(ProcessWide& process) : process_(process) {}
   /// No endpoint may be left: destroying the channel ends their events.
   ~CmPort() override;
   CmPort(const CmPort&) = delete;
@@ -20,11 +23,16 @@ class CmPort : public RdmaPort {
   std::optional<CmEvent> take_event() override;
   Result<std::unique_ptr<Endpoint>> make_endpoint() override;
   Result<std::shared_ptr<Device>> open_device(const Endpoint& on_it) override;
-  void let_go_of_devices() override { (void)look_at_devices(); }
+  void hold(DeviceNumber device) override;
+  void release(DeviceNumber device) override;
+  void let_go_of_devices() override { process_.contexts.look(); }
   void let_go_of(DeviceNumber device) override;
 
  private:
-  bool look_at_devices();
+  bool drop(DeviceNumber device);
+
+  ProcessWide& process_;
+  std::multiset<DeviceNumber> held_;
   rdma_event_channel* channel_ = nullptr;
 };
 

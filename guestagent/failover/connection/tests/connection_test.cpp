@@ -281,6 +281,28 @@ TEST_F(TwoMachines, strangers_are_turned_away_each_with_its_word) {
   expect_order();
 }
 
+// Other loops of the process may be on the same device: who holds it for nothing keeps it from leaving.
+TEST_F(TwoMachines, a_device_is_held_while_something_is_there_and_no_longer) {
+  EXPECT_TRUE(b->port.holds.empty());
+  b->accepts = false;
+  (void)a->connect("10.0.0.2", 7000);
+  run(milliseconds(200));
+  EXPECT_TRUE(b->port.holds.empty()) << "the call was refused, and nothing would tell of a removal";
+  b->accepts = true;
+  (void)a->connect("10.0.0.2", 7000);
+  run(milliseconds(200));
+  EXPECT_EQ(b->port.holds.size(), 1U);
+  b->port.remove_device();
+  run(milliseconds(100));
+  EXPECT_TRUE(b->port.holds.empty());
+  b->port.add_device();
+  b->hub.way_appeared();
+  run(seconds(5));
+  EXPECT_EQ(b->port.holds.size(), 1U);
+  EXPECT_EQ(b->port.holds.begin()->first, b->port.device);
+  expect_order();
+}
+
 TEST_F(TwoMachines, many_come_back_at_once) {
   for (int i = 0; i < 64; ++i) (void)a->connect("10.0.0.2", 7000);
   run(milliseconds(300));

@@ -100,6 +100,15 @@ Result<std::shared_ptr<Device>> FakePort::open_device(const Endpoint& on_it) {
   return opened;
 }
 
+void FakePort::release(DeviceNumber number) {
+  const auto held = holds.find(number);
+  if (held == holds.end()) return fabric.faults.emplace_back("a device was let go of that nobody holds"), void();
+  for (const auto& [name, endpoint] : fabric.endpoints)
+    if (&endpoint->port == this && endpoint->on == number)
+      fabric.faults.emplace_back("a device was let go of under an endpoint");
+  if (--held->second == 0) holds.erase(held);
+}
+
 void FakePort::remove_device() {
   const auto leaving = std::exchange(device, DeviceNumber::none);
   if (leaving == DeviceNumber::none) return;

@@ -121,8 +121,13 @@ class FakePort : public RdmaPort {
   std::optional<CmEvent> take_event() override;
   Result<std::unique_ptr<Endpoint>> make_endpoint() override;
   Result<std::shared_ptr<Device>> open_device(const Endpoint& on_it) override;
+  void hold(DeviceNumber number) override { ++holds[number]; }
+  void release(DeviceNumber number) override;
   void let_go_of_devices() override { ++let_go_count; }
-  void let_go_of(DeviceNumber) override { ++let_go_count; }
+  void let_go_of(DeviceNumber number) override {
+    ++let_go_count;
+    release(number);
+  }
 
   void push(CmEvent event);
   void forget(EndpointNumber number);
@@ -138,6 +143,7 @@ class FakePort : public RdmaPort {
   DeviceNumber device = DeviceNumber::none;
   std::weak_ptr<FakeDevice> open_devices;
   int let_go_count = 0;
+  std::map<DeviceNumber, int> holds;
   int calls = 0;  ///< connect requests that this machine has sent
   std::size_t live_devices = 0;
 

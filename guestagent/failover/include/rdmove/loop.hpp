@@ -4,8 +4,9 @@
 //
 // Who runs it: either the application (poll fd() for reading, then dispatch()), or the library
 // (start_thread()). All callbacks come from the thread that runs it. Except for post(), call(), stop() and
-// in_loop(), everything in this library may only be called on that thread. A process may have several loops;
-// they share nothing.
+// in_loop(), everything in this library may only be called on that thread. A process may have several loops,
+// each with its thread: nothing of one is another's. Devices, which librdmacm has once for a process, they
+// leave when the last of them lets go.
 #pragma once
 
 #include <chrono>
