@@ -43,13 +43,13 @@ failover::Result<void> Client::start(std::uint64_t seed) {
     local = *parsed;
   }
   auto channel_with = channel_options(options_, options_.size);
-  channel_with.connection.private_data = write_introduction(options_.size);
-  for (std::uint32_t i = 0; i < options_.connections; ++i) {
+  channel_with.connection.private_data = write_introduction({options_.size, options_.one_sided});
+  for (std::uint32_t i = first_; i < first_ + options_.connections; ++i) {
     auto end = std::make_unique<ClientEnd>(
-        i + 1, [this](const std::string& line) { say(options_, line); }, Stream{seed + i}, options_.size);
+        i + 1, [this](const std::string& line) { say(options_, line); }, Stream{seed + i}, options_);
     auto channel = failover::Channel::connect(loop_, *peer, channel_with, *end, local);
     if (!channel) return tl::unexpected(channel.error());
-    end->own(std::move(*channel));
+    if (auto ready = end->begin(std::move(*channel)); !ready) return ready;
     senders_.push_back({std::move(end), {}});
   }
   if (options_.duration) end_at_ = Clock::now() + *options_.duration;

@@ -12,7 +12,9 @@ namespace rdmove::ping {
 
 class Client final : public Role {
  public:
-  Client(failover::Loop& loop, const Options& options) : loop_(loop), options_(options) {}
+  /// `first`: so many connections have others, whose numbers come first.
+  Client(failover::Loop& loop, const Options& options, std::uint32_t first = 0)
+      : loop_(loop), options_(options), first_(first) {}
   failover::Result<void> start(std::uint64_t seed);
 
   [[nodiscard]] const char* name() const override { return "client"; }
@@ -21,8 +23,7 @@ class Client final : public Role {
   [[nodiscard]] bool is_over() const override { return is_over_; }
   [[nodiscard]] std::vector<ConnectionReport> report() const override;
   [[nodiscard]] Totals totals() const override;
-  /// A connection ended before it was to.
-  [[nodiscard]] bool has_failed() const { return has_failed_; }
+  [[nodiscard]] bool has_failed() const override { return has_failed_; }
 
  private:
   struct Sender {
@@ -40,6 +41,7 @@ class Client final : public Role {
 
   failover::Loop& loop_;
   const Options& options_;
+  const std::uint32_t first_;
   std::vector<Sender> senders_;
   Clock::time_point next_due_{};  // of all senders
   std::size_t light_ = 0;         // so many from the first on have had an answer since the device's return

@@ -3,7 +3,7 @@
 
 #include <random>
 
-#include "guestagent/ping/client.hpp"
+#include "guestagent/ping/many_loops.hpp"
 #include "guestagent/ping/server.hpp"
 
 namespace {
@@ -24,16 +24,21 @@ int run(const Options& options) {
   Runner runner(**loop, options);
   Server server(options);
   Client client(**loop, options);
+  ManyLoops many(options);
   std::random_device random;
   const std::uint64_t seed = std::uint64_t{random()} << 32U | random();
-  const auto started = options.is_server ? server.start(**loop) : client.start(seed);
+  const auto started = options.is_server     ? server.start(**loop)
+                       : options.loops > 1 ? many.start(loop_options, seed)
+                                           : client.start(seed);
   if (!started) return failed(started.error());
-  Role& role = options.is_server ? static_cast<Role&>(server) : client;
+  Role& role = options.is_server     ? static_cast<Role&>(server)
+               : options.loops > 1 ? static_cast<Role&>(many)
+                                   : client;
   if (!runner.run(role)) {
     fmt::print(stderr, "rdmove-ping: signals cannot be taken\n");
     return 1;
   }
-  return role.totals().is_clean() && !client.has_failed() ? 0 : 1;
+  return role.totals().is_clean() && !role.has_failed() ? 0 : 1;
 }
 
 }  // namespace

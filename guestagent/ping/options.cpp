@@ -53,6 +53,18 @@ std::variant<Options, int> parse(int argc, char** argv) {
   app.add_option("--give-up", give_up, "Seconds without a way to the other end that end a connection")
       ->check(CLI::PositiveNumber)
       ->capture_default_str();
+  app.add_flag("--write", options.one_sided.write,
+               "Before each message, write it into the server's memory; the server looks when the message comes")
+      ->excludes(server);
+  app.add_flag("--read", options.one_sided.read,
+               "After each answer, read it from the server's memory, and check it")
+      ->excludes(server);
+  app.add_option("--loops", options.loops,
+                 "Event loops, each with a thread, that the connections are spread over: as a program would "
+                 "that has several")
+      ->check(CLI::Range(1, 64))
+      ->capture_default_str()
+      ->excludes(server);
   app.add_flag("--json", options.json, "Summary as JSON");
   app.add_option("--status-file", options.status_file,
                  "Keep the state there, as JSON lines: one for all, then one for each connection");
@@ -62,6 +74,8 @@ std::variant<Options, int> parse(int argc, char** argv) {
     if (!options.is_server && options.host.empty()) {
       throw CLI::ValidationError("say HOST to be a client, or --server to answer clients");
     }
+    if (options.loops > options.connections)
+      throw CLI::ValidationError("--loops: each needs a connection; give at least as many --connections");
   } catch (const CLI::ParseError& error) {
     return app.exit(error) == 0 ? 0 : 2;
   }

@@ -7,6 +7,8 @@
 #include <string>
 #include <variant>
 
+#include "guestagent/ping/ring.hpp"
+
 namespace rdmove::ping {
 
 struct Options {
@@ -21,6 +23,8 @@ struct Options {
   std::optional<std::uint64_t> count;
   std::optional<std::chrono::seconds> duration;
   std::chrono::seconds give_up{120};
+  OneSided one_sided;
+  std::uint32_t loops = 1;  ///< of a client, each with a thread and its share of the connections
   bool json = false;
   bool with_agent = true;
   std::string status_file;

@@ -16,6 +16,11 @@ std::string quoted(const std::string& text) {
   return nlohmann::json(text).dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
 }
 
+std::string one_sided(std::uint64_t written, std::uint64_t read_back) {
+  if (written + read_back == 0) return "";
+  return fmt::format("; written {}, found right {}", written, read_back);
+}
+
 }  // namespace
 
 void Totals::add(const ConnectionReport& connection) {
@@ -30,6 +35,8 @@ void Totals::add(const ConnectionReport& connection) {
   duplicated += tally.duplicated();
   reordered += tally.reordered();
   corrupted += tally.corrupted();
+  written += tally.written();
+  read_back += tally.read_back();
   longest = std::max(longest, tally.longest());
 }
 
@@ -44,19 +51,22 @@ std::string to_text(const ConnectionReport& connection) {
     dark.clear();
     for (const auto time : tally.blackouts()) dark += (dark.empty() ? "" : ", ") + milliseconds(time);
   }
-  return fmt::format("connection {} {}: {}{}; sent {}, delivered {}, resent {}; blackouts: {}",
-                     connection.number, connection.peer, connection.state,
-                     connection.ended.empty() ? "" : " (" + connection.ended + ")", connection.sent,
-                     tally.delivered(), connection.resent, dark);
+  return fmt::format(
+      "connection {} {}: {}{}; sent {}, delivered {}, resent {}; lost {}, duplicated {}, reordered {}, "
+      "corrupted {}{}; blackouts: {}",
+      connection.number, connection.peer, connection.state,
+      connection.ended.empty() ? "" : " (" + connection.ended + ")", connection.sent, tally.delivered(),
+      connection.resent, tally.lost(), tally.duplicated(), tally.reordered(), tally.corrupted(),
+      one_sided(tally.written(), tally.read_back()), dark);
 }
 
 std::string to_text(const Totals& totals, const char* role) {
   return fmt::format(
       "{}: {} connections, {} up; sent {}, delivered {}, resent {}; lost {}, duplicated {}, reordered {}, "
-      "corrupted "
-      "{}; blackouts {}, the longest {}",
+      "corrupted {}{}; blackouts {}, the longest {}",
       role, totals.connections, totals.up, totals.sent, totals.delivered, totals.resent, totals.lost,
-      totals.duplicated, totals.reordered, totals.corrupted, totals.blackouts, milliseconds(totals.longest));
+      totals.duplicated, totals.reordered, totals.corrupted, one_sided(totals.written, totals.read_back),
+      totals.blackouts, milliseconds(totals.longest));
 }
 
 std::string to_json_lines(const Totals& totals, const char* role,
@@ -71,6 +81,8 @@ std::string to_json_lines(const Totals& totals, const char* role,
                         {"duplicated", totals.duplicated},
                         {"reordered", totals.reordered},
                         {"corrupted", totals.corrupted},
+                        {"written", totals.written},
+                        {"read_back", totals.read_back},
                         {"blackouts", totals.blackouts},
                         {"longest_blackout_us", totals.longest.count()},
                         {"last_return_us", totals.last_return.count()}};
@@ -80,10 +92,12 @@ std::string to_json_lines(const Totals& totals, const char* role,
     // By hand: some hundred of them, a few times a second, are most of what this program would do.
     fmt::format_to(std::back_inserter(lines),
                    R"({{"connection":{},"peer":{},"state":{},"ended":{},"sent":{},"delivered":{},"resent":{},)"
-                   R"("lost":{},"duplicated":{},"reordered":{},"corrupted":{},"blackouts_us":[)",
+                   R"("lost":{},"duplicated":{},"reordered":{},"corrupted":{},)"
+                   R"("written":{},"read_back":{},"blackouts_us":[)",
                    connection.number, quoted(connection.peer), quoted(connection.state),
                    quoted(connection.ended), connection.sent, tally.delivered(), connection.resent,
-                   tally.lost(), tally.duplicated(), tally.reordered(), tally.corrupted());
+                   tally.lost(), tally.duplicated(), tally.reordered(), tally.corrupted(),
+                   tally.written(), tally.read_back());
     const char* comma = "";
     for (const auto time : tally.blackouts()) {
       fmt::format_to(std::back_inserter(lines), "{}{}", comma, time.count());

@@ -22,6 +22,7 @@ struct ConnectionReport {
 struct Totals {
   std::uint64_t connections = 0, up = 0, sent = 0, delivered = 0, resent = 0, blackouts = 0;
   std::uint64_t lost = 0, duplicated = 0, reordered = 0, corrupted = 0;
+  std::uint64_t written = 0, read_back = 0;  ///< one-sided operations that were done, and found right
   std::chrono::microseconds longest{0};
   /// Client: from the word that the device is there again to an answer on each connection.
   std::chrono::microseconds last_return{0};

@@ -20,6 +20,8 @@ class Role {
   virtual Clock::time_point tick(Clock::time_point now) = 0;
   virtual void interrupted() = 0;  ///< finish: what is under way is waited for, for a while
   [[nodiscard]] virtual bool is_over() const = 0;
+  /// A connection ended before it was to.
+  [[nodiscard]] virtual bool has_failed() const { return false; }
   [[nodiscard]] virtual std::vector<ConnectionReport> report() const = 0;
   [[nodiscard]] virtual Totals totals() const = 0;
 };

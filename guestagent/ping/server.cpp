@@ -2,32 +2,9 @@
 
 #include <fmt/format.h>
 
-#include <cstring>
 #include <utility>
 
 namespace rdmove::ping {
-namespace {
-
-constexpr std::uint32_t kIntroduction = 0x676e6970;  // "ping"
-
-}  // namespace
-
-std::vector<std::byte> write_introduction(std::uint32_t size) {
-  std::vector<std::byte> data(8);
-  std::memcpy(&data[0], &kIntroduction, 4);
-  std::memcpy(&data[4], &size, 4);
-  return data;
-}
-
-std::optional<std::uint32_t> read_introduction(std::span<const std::byte> data) {
-  std::uint32_t words[2];
-  // RDMA CM may pad private data with zeros.
-  if (data.size() < sizeof words) return std::nullopt;
-  std::memcpy(words, data.data(), sizeof words);
-  if (words[0] != kIntroduction || words[1] < kSmallest || words[1] > kLargest) return std::nullopt;
-  return words[1];
-}
-
 failover::ChannelOptions channel_options(const Options& options, std::uint32_t size) {
   failover::ChannelOptions channel;
   channel.message_limit = size;
@@ -49,19 +26,23 @@ failover::Result<void> Server::start(failover::Loop& loop) {
 }
 
 void Server::requested(failover::ConnectionRequest& request) {
-  const auto size = read_introduction(request.private_data());
-  if (!size) {
+  const auto introduction = read_introduction(request.private_data());
+  if (!introduction) {
     say(options_, fmt::format("server: {} is not rdmove-ping: rejected", request.peer().text()));
     return request.reject();
   }
   auto session = std::make_unique<ServerEnd>(
       next_, [this](const std::string& line) { say(options_, line); }, [this] { has_one_ended_ = true; });
-  auto channel = failover::Channel::accept(request, channel_options(options_, *size), *session);
+  auto channel = failover::Channel::accept(request, channel_options(options_, introduction->size), *session);
   if (!channel) {
     say(options_, fmt::format("server: {}: {}", request.peer().text(), channel.error().message));
     return;
   }
   session->own(std::move(*channel));
+  if (introduction->one_sided.is_any()) {
+    const auto shown = session->show_ring(introduction->one_sided, introduction->size);
+    if (!shown) return say(options_, fmt::format("server: {}: {}", request.peer().text(), shown.error().message));
+  }
   sessions_.emplace(next_++, std::move(session));
 }
 

@@ -5,15 +5,12 @@
 #include <map>
 #include <memory>
 
+#include "guestagent/ping/introduction.hpp"
 #include "guestagent/ping/runner.hpp"
 #include "guestagent/ping/stream_end.hpp"
 #include "rdmove/connection.hpp"
 
 namespace rdmove::ping {
-
-/// What a client says at its first connect: "ping" and the size of its messages, in bytes.
-std::vector<std::byte> write_introduction(std::uint32_t size);
-std::optional<std::uint32_t> read_introduction(std::span<const std::byte> data);
 
 failover::ChannelOptions channel_options(const Options& options, std::uint32_t size);
 

@@ -18,6 +18,10 @@ class Tally {
   /// Something of ours was acknowledged: the connection worked then, too.
   void completed(Clock::time_point when);
   void down();
+  /// A one-sided write that is done; a place that was read, and holds what it should; one that does not.
+  void wrote() { ++written_; }
+  void read() { ++read_; }
+  void spoilt() { ++corrupted_; }
   /// Those up to `last` were to come: what has not is lost.
   void end(std::uint64_t last);
 
@@ -26,6 +30,8 @@ class Tally {
   [[nodiscard]] std::uint64_t duplicated() const { return duplicated_; }
   [[nodiscard]] std::uint64_t reordered() const { return reordered_; }
   [[nodiscard]] std::uint64_t corrupted() const { return corrupted_; }
+  [[nodiscard]] std::uint64_t written() const { return written_; }
+  [[nodiscard]] std::uint64_t read_back() const { return read_; }
   [[nodiscard]] bool is_dark() const { return dark_since_.has_value(); }
   [[nodiscard]] bool is_clean() const { return lost() + duplicated_ + reordered_ + corrupted_ == 0; }
   [[nodiscard]] std::uint64_t last() const { return last_; }
@@ -44,6 +50,8 @@ class Tally {
   std::uint64_t duplicated_ = 0;
   std::uint64_t reordered_ = 0;
   std::uint64_t corrupted_ = 0;
+  std::uint64_t written_ = 0;
+  std::uint64_t read_ = 0;
   std::uint64_t lost_beyond_ = 0;
   std::set<std::uint64_t> missing_;
   std::optional<Clock::time_point> last_completion_;

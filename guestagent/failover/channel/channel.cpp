@@ -1,7 +1,6 @@
 // The public handle: everything is ChannelCore's.
 #include "rdmove/channel.hpp"
 
-
 #include "guestagent/failover/channel/channel_core.hpp"
 #include "guestagent/failover/connection/listener_core.hpp"
 #include "guestagent/failover/connection/loop_core.hpp"
@@ -29,7 +28,7 @@ Result<std::unique_ptr<Channel>> Channel::connect(Loop& loop, const SocketAddres
       Connection::connect(loop, peer, ChannelCore::connection_options(options, *session), *core, local);
   if (!connection) return tl::unexpected(connection.error());
   core->own(std::move(*connection));
-  return std::unique_ptr<Channel>(new Channel(core));
+  return ChannelCore::handle(core);
 }
 
 Result<std::unique_ptr<Channel>> Channel::accept(ConnectionRequest& request, const ChannelOptions& options,
@@ -40,7 +39,7 @@ Result<std::unique_ptr<Channel>> Channel::accept(ConnectionRequest& request, con
   auto connection = request.accept(ChannelCore::connection_options(options, *session), *core);
   if (!connection) return tl::unexpected(connection.error());
   core->own(std::move(*connection));
-  return std::unique_ptr<Channel>(new Channel(core));
+  return ChannelCore::handle(core);
 }
 
 Result<std::uint64_t> Channel::send(std::span<const std::byte> message) {

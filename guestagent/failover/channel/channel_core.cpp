@@ -66,7 +66,8 @@ ConnectionOptions ChannelCore::connection_options(const ChannelOptions& options,
 }
 
 ChannelCore::ChannelCore(conn::Hub& hub, const channel::SessionOptions& options, ChannelHandler& handler)
-    : handler_(handler),
+    : hub_(hub),
+      handler_(handler),
       link_(*this),
       session_(options, link_, *this, *this,
                [&](std::size_t bytes) {
@@ -74,6 +75,10 @@ ChannelCore::ChannelCore(conn::Hub& hub, const channel::SessionOptions& options,
                  return std::shared_ptr<std::byte>(memory_, memory_->address());
                }),
       timer_(hub.timers()) {}
+
+std::unique_ptr<Channel> ChannelCore::handle(std::shared_ptr<ChannelCore> core) {
+  return std::unique_ptr<Channel>(new Channel(std::move(core)));
+}
 
 void ChannelCore::own(std::unique_ptr<Connection> connection) {
   connection_ = std::move(connection);
@@ -205,6 +210,12 @@ void ChannelCore::end(const Gone& why) {
   is_up_ = false;
   const ChannelEnd told = session_.end(why);
   if (handle_ != nullptr) handler_.gone(*handle_, told);
+}
+
+// The loop may have ended before its channels: then there is no hub any more, and nothing to be in time for.
+channel::Clock::time_point ChannelCore::now() {
+  if (active_ != nullptr && active_->state() == ConnectionState::Gone) return channel::Clock::now();
+  return hub_.now();
 }
 
 void ChannelCore::wake_at(channel::Clock::time_point when) {

@@ -26,6 +26,7 @@ class ChannelCore final : public std::enable_shared_from_this<ChannelCore>,
 
   ChannelCore(conn::Hub& hub, const channel::SessionOptions& options, ChannelHandler& handler);
 
+  static std::unique_ptr<Channel> handle(std::shared_ptr<ChannelCore> core);
   void attach(Channel& handle) { handle_ = &handle; }
   void own(std::unique_ptr<Connection> connection);
   void close();
@@ -59,7 +60,7 @@ class ChannelCore final : public std::enable_shared_from_this<ChannelCore>,
   void finished() override;
   void failed(const std::string& why) override;
   // Timekeeper
-  channel::Clock::time_point now() override { return channel::Clock::now(); }
+  channel::Clock::time_point now() override;
   void wake_at(channel::Clock::time_point when) override;
   // WorkQueue
   bool post_send(ibv_send_wr& request) override {
@@ -74,6 +75,7 @@ class ChannelCore final : public std::enable_shared_from_this<ChannelCore>,
   Result<void> register_memory(Connection& connection);
   Result<std::unique_ptr<Region>> make_region(void* address, std::size_t length, RegionAccess access);
 
+  conn::Hub& hub_;
   ChannelHandler& handler_;
   Channel* handle_ = nullptr;
   // Before the link: regions are taken off the device while their connection is there.

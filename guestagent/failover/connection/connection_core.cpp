@@ -143,8 +143,8 @@ void ConnectionCore::loop_ended() {
   ticket_.reset();
   if (endpoint_) endpoint_->disconnect();
   retire_endpoint();
-  policy_timer_.detach();
-  keepalive_timer_.detach();
+  policy_timer_.cancel();
+  keepalive_timer_.cancel();
   hub_->remove(*this);
   handler_ = nullptr;
   progress_ = nullptr;

@@ -62,7 +62,7 @@ void ListenerCore::close() {
 
 void ListenerCore::loop_ended() {
   close();
-  retry_.detach();
+  retry_.cancel();
   hub_ = nullptr;
 }
 

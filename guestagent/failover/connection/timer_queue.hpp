@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <functional>
 #include <map>
+#include <memory>
 #include <optional>
 #include <utility>
 
@@ -17,6 +18,9 @@ class TimerQueue {
 
   /// Called when next() has become earlier.
   explicit TimerQueue(std::function<void()> on_earlier = {}) : on_earlier_(std::move(on_earlier)) {}
+  ~TimerQueue() { *self_ = nullptr; }
+  TimerQueue(const TimerQueue&) = delete;
+  TimerQueue& operator=(const TimerQueue&) = delete;
 
   class Key {
    public:
@@ -35,34 +39,32 @@ class TimerQueue {
   void run_due(Time now);  ///< what these add for now or earlier runs the next time
 
  private:
+  friend class Timer;
+  const std::shared_ptr<TimerQueue*> self_ = std::make_shared<TimerQueue*>(this);  // null once it has ended
   std::function<void()> on_earlier_;
   std::map<std::pair<Time, std::uint64_t>, Work> work_;
   std::uint64_t last_number_ = 0;
 };
 
 /// One timer that belongs to an object: set again it forgets the earlier time, and it ends with its owner.
+/// When the queue has ended before, it can be set and never comes.
 class Timer {
  public:
-  explicit Timer(TimerQueue& queue) : queue_(&queue) {}
+  explicit Timer(TimerQueue& queue) : queue_(queue.self_) {}
   ~Timer() { cancel(); }
   Timer(const Timer&) = delete;
   Timer& operator=(const Timer&) = delete;
 
   void set(Time time, TimerQueue::Work work) {
     cancel();
-    key_ = queue_->at(time, std::move(work));
+    if (*queue_) key_ = (*queue_)->at(time, std::move(work));
   }
   void cancel() {
-    if (queue_) queue_->cancel(key_);
-  }
-  /// Before the queue ends earlier than the owner does; it cannot be set any more.
-  void detach() {
-    cancel();
-    queue_ = nullptr;
+    if (*queue_) (*queue_)->cancel(key_);
   }
 
  private:
-  TimerQueue* queue_;
+  const std::shared_ptr<TimerQueue*> queue_;
   TimerQueue::Key key_;
 };
 

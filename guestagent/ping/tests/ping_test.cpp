@@ -5,6 +5,7 @@
 #include <nlohmann/json.hpp>
 #include <vector>
 
+#include "guestagent/ping/introduction.hpp"
 #include "guestagent/ping/message.hpp"
 #include "guestagent/ping/options.hpp"
 #include "guestagent/ping/report.hpp"
@@ -87,6 +88,19 @@ TEST(Tally, aBlackoutIsFromTheLastCompletionToTheNext) {
   EXPECT_EQ(tally.longest(), 350ms);
 }
 
+TEST(Report, eachConnectionTellsWhatBecameOfItsMessages) {
+  Tally tally;
+  for (const std::uint64_t number : {1, 2, 5, 4, 5}) tally.arrived(number, at(1ms));
+  ConnectionReport connection{3, "10.0.0.2:7472", "up", "", 6, 2, &tally};
+  EXPECT_EQ(to_text(connection),
+            "connection 3 10.0.0.2:7472: up; sent 6, delivered 4, resent 2; lost 1, duplicated 1, reordered 1, "
+            "corrupted 0; blackouts: none");
+  tally.wrote();
+  tally.read();
+  tally.spoilt();
+  EXPECT_NE(to_text(connection).find("corrupted 1; written 1, found right 1; blackouts"), std::string::npos);
+}
+
 TEST(Report, isOneJsonObjectPerLine) {
   Tally tally;
   tally.arrived(1, at(1ms));
@@ -123,6 +137,8 @@ TEST(CommandLine, mistakesEndWithTwo) {
                                                           {"host", "--count", "5", "--duration", "5"},
                                                           {"host", "--connections", "0"},
                                                           {"--server", "--rate", "5"},
+                                                          {"--server", "--write"},
+                                                          {"host", "--loops", "2"},
                                                           {"host", "--address", "::"},
                                                           {"host", "--unknown"}};
   for (const auto& words : mistakes) {
@@ -132,14 +148,42 @@ TEST(CommandLine, mistakesEndWithTwo) {
   }
 }
 
+TEST(Introduction, isReadAlsoFromAClientThatKnowsNoOneSidedOperations) {
+  const auto data = write_introduction({64, {true, true}});
+  const auto all = read_introduction(data);
+  ASSERT_TRUE(all);
+  EXPECT_EQ(all->size, 64U);
+  EXPECT_TRUE(all->one_sided.write && all->one_sided.read);
+  const auto earlier = read_introduction(std::span(data).first(8));
+  ASSERT_TRUE(earlier);
+  EXPECT_FALSE(earlier->one_sided.is_any());
+  EXPECT_FALSE(read_introduction(std::span(data).first(7)));
+  EXPECT_FALSE(read_introduction(write_introduction({31, {}})));
+}
+
+TEST(Ring, aPlaceIsUsedAgainAfterAllTheOthers) {
+  Ring ring(40);
+  EXPECT_EQ(ring.memory().size(), kPlaces * 40);
+  EXPECT_EQ(ring.offset(1), ring.offset(1 + kPlaces));
+  ring.place(1)[0] = std::byte{1};
+  for (std::uint64_t number = 2; number < 1 + kPlaces; ++number) {
+    EXPECT_NE(ring.offset(number), ring.offset(1));
+    EXPECT_EQ(ring.place(number)[0], std::byte{0});
+  }
+}
+
 TEST(CommandLine, isRead) {
-  const auto result = parsed({"host", "--port", "1", "--count", "5", "--no-agent", "--json"});
+  const auto result = parsed({"host", "--port", "1", "--count", "5", "--no-agent", "--json", "--write", "--connections",
+                              "3", "--loops", "2"});
   ASSERT_TRUE(std::holds_alternative<Options>(result));
   const auto& options = std::get<Options>(result);
   EXPECT_EQ(options.host, "host");
   EXPECT_EQ(options.count, 5U);
   EXPECT_FALSE(options.with_agent);
   EXPECT_TRUE(options.json);
+  EXPECT_TRUE(options.one_sided.write);
+  EXPECT_FALSE(options.one_sided.read);
+  EXPECT_EQ(options.loops, 2U);
 }
 
 }  // namespace

@@ -254,11 +254,29 @@ Result<void> FakeEndpoint::make_queue(const std::shared_ptr<Device>& device, con
   return {};
 }
 
-Result<ibv_mr*> FakeEndpoint::register_memory(void*, std::size_t, int) {
-  auto region = std::make_unique<ibv_mr>();
-  region->lkey = region->rkey = static_cast<std::uint32_t>(++port.fabric.last_number);
-  regions_.push_back(std::move(region));
-  return regions_.back().get();
+Result<ibv_mr*> FakeEndpoint::register_memory(void* memory, std::size_t length, int access) {
+  auto made = std::make_unique<Registered>();
+  made->region.addr = memory;
+  made->region.length = length;
+  made->region.lkey = made->region.rkey = static_cast<std::uint32_t>(++port.fabric.last_number);
+  made->access = access;
+  regions_.push_back(std::move(made));
+  return &regions_.back()->region;
+}
+
+void FakeEndpoint::deregister(ibv_mr* region) {
+  std::erase_if(regions_, [region](const auto& one) { return &one->region == region; });
+}
+
+std::byte* FakeEndpoint::reached_by(const ibv_send_wr& request, std::size_t length, int right) const {
+  for (const auto& one : regions_) {
+    const auto begin = reinterpret_cast<std::uintptr_t>(one->region.addr);
+    const auto wanted = request.wr.rdma.remote_addr;
+    if (one->region.rkey == request.wr.rdma.rkey && (one->access & right) != 0 && wanted >= begin &&
+        wanted + length <= begin + one->region.length)
+      return reinterpret_cast<std::byte*>(wanted);
+  }
+  return nullptr;
 }
 
 Result<ibv_mr*> FakeEndpoint::use_memory(const std::shared_ptr<MemoryPiece>& piece) {
@@ -266,11 +284,13 @@ Result<ibv_mr*> FakeEndpoint::use_memory(const std::shared_ptr<MemoryPiece>& pie
   return register_memory(piece->address(), piece->bytes(), IBV_ACCESS_LOCAL_WRITE);
 }
 
-void FakeEndpoint::complete(std::uint64_t id, ibv_wc_status status, ibv_wc_opcode opcode) {
+void FakeEndpoint::complete(std::uint64_t id, ibv_wc_status status, ibv_wc_opcode opcode,
+                            std::uint32_t bytes) {
   ibv_wc completion{};
   completion.wr_id = id;
   completion.status = status;
   completion.opcode = opcode;
+  completion.byte_len = bytes;
   queue_->completions.push_back(completion);
   queue_->device->complete(number_);
 }
@@ -288,22 +308,41 @@ Result<void> FakeEndpoint::post_send(ibv_send_wr& first) {
   auto* other = partner();
   const bool arrives = !broken && other && other->queue_ && !other->broken && is_on_live_device() &&
                        other->is_on_live_device();
-  const auto opcode = first.opcode == IBV_WR_RDMA_WRITE ? IBV_WC_RDMA_WRITE : IBV_WC_SEND;
+  const auto opcode = first.opcode == IBV_WR_RDMA_WRITE  ? IBV_WC_RDMA_WRITE
+                      : first.opcode == IBV_WR_RDMA_READ ? IBV_WC_RDMA_READ
+                                                         : IBV_WC_SEND;
   if (!arrives) {
     complete(first.wr_id, IBV_WC_RETRY_EXC_ERR, opcode);
     return {};
   }
+  const ibv_sge part = first.num_sge == 1 ? *first.sg_list : ibv_sge{};
+  auto* const ours = reinterpret_cast<std::byte*>(part.addr);
   if (opcode == IBV_WC_SEND) {
     if (other->queue_->receives.empty()) return {};  // not ready: for ever
-    other->complete(other->queue_->receives.front(), IBV_WC_SUCCESS, IBV_WC_RECV);
+    const auto receive = other->queue_->receives.front();
     other->queue_->receives.pop_front();
+    if (part.length != 0 && receive.part.length >= part.length)
+      std::copy_n(ours, part.length, reinterpret_cast<std::byte*>(receive.part.addr));
+    other->complete(receive.id, IBV_WC_SUCCESS, IBV_WC_RECV, part.length);
+  } else if (part.length != 0) {
+    const bool is_write = opcode == IBV_WC_RDMA_WRITE;
+    auto* const theirs =
+        other->reached_by(first, part.length, is_write ? IBV_ACCESS_REMOTE_WRITE : IBV_ACCESS_REMOTE_READ);
+    if (!theirs) {
+      broken = true;
+      complete(first.wr_id, IBV_WC_REM_ACCESS_ERR, opcode);
+      return {};
+    }
+    port.fabric.writes += is_write ? 1 : 0;
+    std::copy_n(is_write ? ours : theirs, part.length, is_write ? theirs : ours);
   }
+  if (port.fabric.lose_words > 0) return --port.fabric.lose_words, Result<void>();
   complete(first.wr_id, IBV_WC_SUCCESS, opcode);
   return {};
 }
 
 Result<void> FakeEndpoint::post_receive(ibv_recv_wr& first) {
-  queue_->receives.push_back(first.wr_id);
+  queue_->receives.push_back({first.wr_id, first.num_sge == 1 ? *first.sg_list : ibv_sge{}});
   return {};
 }
 

@@ -103,6 +103,8 @@ struct Fabric {
   std::uint64_t last_number = 0;
   int lose_requests = 0;  ///< so many connect requests get lost
   int lose_answers = 0;   ///< and so many answers
+  int lose_words = 0;     ///< so many sends and writes are done, and who asked for them never hears it
+  int writes = 0;         ///< into a peer's memory, with at least one byte
   /// Acceptors hear of ESTABLISHED only when these are run, as when a crowd of calls is read first.
   bool keep_established = false;
   std::vector<std::function<void()>> kept_established;
@@ -177,14 +179,14 @@ class FakeEndpoint : public Endpoint {
   Result<void> make_queue(const std::shared_ptr<Device>& device, const QueueShape& shape) override;
   [[nodiscard]] ibv_qp* queue_pair() const override { return queue_ ? &queue_->qp : nullptr; }
   Result<ibv_mr*> register_memory(void*, std::size_t, int) override;
-  void deregister(ibv_mr*) override {}
+  void deregister(ibv_mr* region) override;
   Result<ibv_mr*> use_memory(const std::shared_ptr<MemoryPiece>& piece) override;
   void shorten_rnr_timer() override { has_short_rnr_timer = true; }
   int poll(std::span<ibv_wc> completions) override;
   Result<void> post_send(ibv_send_wr& first) override;
   Result<void> post_receive(ibv_recv_wr& first) override;
 
-  void complete(std::uint64_t id, ibv_wc_status status, ibv_wc_opcode opcode);
+  void complete(std::uint64_t id, ibv_wc_status status, ibv_wc_opcode opcode, std::uint32_t bytes = 0);
   [[nodiscard]] FakeEndpoint* partner() const { return port.fabric.find(partner_); }
   [[nodiscard]] bool is_on_live_device() const { return on != DeviceNumber::none && on == port.device; }
 
@@ -200,7 +202,11 @@ class FakeEndpoint : public Endpoint {
   struct Queue {
     ibv_qp qp{};
     std::shared_ptr<FakeDevice> device;
-    std::deque<std::uint64_t> receives;
+    struct Receive {
+      std::uint64_t id = 0;
+      ibv_sge part{};
+    };
+    std::deque<Receive> receives;
     std::deque<ibv_wc> completions;
   };
   EndpointNumber number_;
@@ -208,7 +214,13 @@ class FakeEndpoint : public Endpoint {
   SocketAddress local_;
   SocketAddress peer_;
   std::unique_ptr<Queue> queue_;
-  std::deque<std::unique_ptr<ibv_mr>> regions_;
+  struct Registered {
+    ibv_mr region{};
+    int access = 0;
+  };
+  /// Where a peer's one-sided operation goes; null if its key does not allow it.
+  [[nodiscard]] std::byte* reached_by(const ibv_send_wr& request, std::size_t length, int right) const;
+  std::deque<std::unique_ptr<Registered>> regions_;
   std::vector<std::shared_ptr<MemoryPiece>> pieces_;
 };
 

@@ -125,6 +125,7 @@ class Channel {
   [[nodiscard]] std::uint32_t message_limit() const;  ///< what the peer takes; 0 before the first up()
 
  private:
+  friend class ChannelCore;
   explicit Channel(std::shared_ptr<ChannelCore> core);
   std::shared_ptr<ChannelCore> core_;
 };
