@@ -1,5 +1,5 @@
 // Answers clients, each connection a session of its own. A client that was started anew is a new session; its
-// old one ends when the new process calls, or when nobody has called for --give-up.
+// old one ends when nobody has listened at the old process' recall port for a while, or by --give-up.
 #pragma once
 
 #include <map>

@@ -1,6 +1,7 @@
 // Programs that link librdmove keep their connections over moves, and get each message once and in order.
 // Every stream is checked by content at both ends, by rdmove-ping itself.
 #include <cstdlib>
+#include <regex>
 
 #include "ping.hpp"
 
@@ -34,6 +35,23 @@ class Failover : public Lab {
     const Outcome moved = rdmove(from, moving(vm, to));
     ASSERT_EQ(moved.status, 0) << moved.output;
   }
+  /// Of each connection that has ended: what was acknowledged, of unknown fate and unsent is all that was sent.
+  /// The rate goes on while the peer is silent, so there is something of the last.
+  static void expectEveryMessageAccountedFor(const Ping& ended) {
+    const std::string log = ended.log();
+    for (const auto& one : ended.connections()) {
+      const std::regex words("connection " + std::to_string(one.value("connection", 0)) +
+                             " .*acknowledged up to ([0-9]+), ([0-9]+) of unknown fate, ([0-9]+) unsent");
+      std::smatch found;
+      ASSERT_TRUE(std::regex_search(log, found, words)) << log;
+      const auto acknowledged = std::stoull(found[1]);
+      EXPECT_GE(acknowledged, one.value("delivered", std::uint64_t{0})) << "an answer is later than its acknowledgement";
+      EXPECT_GT(acknowledged, 0U);
+      EXPECT_GT(std::stoull(found[3]), 0U) << log;
+      EXPECT_EQ(acknowledged + std::stoull(found[2]) + std::stoull(found[3]), one.value("sent", std::uint64_t{0}))
+          << one.dump() << log;
+    }
+  }
   /// How often vm1 goes there and back: three times, unless a longer run is asked for.
   static int rounds(int otherwise) {
     const char* asked = std::getenv("RDMOVE_ROUNDS");
@@ -46,20 +64,25 @@ TEST_F(Failover, one_and_64_connections_in_both_directions_three_times_there_and
   Ping at_mover("vm1", "ping-server", "--server --port 7472");
   Ping one("vm1", "ping-one", client(kPeer, 1, 20));
   Ping many("vm1", "ping-many", client(kPeer, 64, 1));
+  Ping one_towards("peer", "ping-one", client(kMover, 1, 20));
   Ping towards("peer", "ping-many", client(kMover, 64, 1));
   expectFlows(one, 1);
+  expectFlows(one_towards, 1);
   expectFlows(many, 64);
   expectFlows(towards, 64);
   for (int round = 1; round <= rounds(3); ++round) {
     SCOPED_TRACE("round " + std::to_string(round));
     move("vm1", "hosta", "hostb");
     expectFlows(one, 1);
+    expectFlows(one_towards, 1);
     move("vm1", "hostb", "hosta");
     expectFlows(many, 64);
     expectFlows(towards, 64);
   }
   EXPECT_GE(many.number("blackouts"), 64U * 2 * static_cast<unsigned>(rounds(3)));
+  EXPECT_GE(one_towards.number("blackouts"), 2 * static_cast<unsigned>(rounds(3)));
   expectClean(one);
+  expectClean(one_towards);
   expectClean(many);
   expectClean(towards);
   expectCleanServer(at_peer);
@@ -73,7 +96,7 @@ TEST_F(Failover, connections_256_in_both_directions) {
   Ping in("peer", "ping-many", client(kMover, 256, 1));
   expectFlows(out, 256, seconds(120));
   expectFlows(in, 256, seconds(120));
-  for (int round = 1; round <= rounds(1); ++round) {
+  for (int round = 1; round <= rounds(3); ++round) {
     SCOPED_TRACE("round " + std::to_string(round));
     for (const auto& [from, to] : {std::pair{"hosta", "hostb"}, std::pair{"hostb", "hosta"}}) {
       move("vm1", from, to);
@@ -85,6 +108,52 @@ TEST_F(Failover, connections_256_in_both_directions) {
   expectClean(in);
   expectCleanServer(at_peer);
   expectCleanServer(at_mover);
+}
+
+// Each message's content is written into the peer's memory before it, looked for there when it comes, and read
+// back after its answer; places are used again when the order rule allows it.
+TEST_F(Failover, one_sided_operations_keep_their_order_with_new_keys_after_each_move) {
+  Ping at_peer("peer", "ping-server", "--server --port 7472");
+  Ping at_mover("vm1", "ping-server", "--server --port 7472");
+  Ping both("vm1", "ping-both", client(kPeer, 2, 50, "--write --read"));
+  Ping writes("peer", "ping-writes", client(kMover, 1, 50, "--write"));
+  Ping reads("peer", "ping-reads", client(kMover, 1, 50, "--read"));
+  const auto expect_all_flow = [&] {
+    const auto written = both.number("written") + writes.number("written");
+    const auto read = both.number("read_back") + reads.number("read_back");
+    expectFlows(both, 2);
+    expectFlows(writes, 1);
+    expectFlows(reads, 1);
+    EXPECT_GT(both.number("written") + writes.number("written"), written);
+    EXPECT_GT(both.number("read_back") + reads.number("read_back"), read);
+  };
+  expect_all_flow();
+  for (const auto& [vm, from, to] : {std::tuple{"vm1", "hosta", "hostb"}, std::tuple{"peer", "hostb", "hosta"},
+                                     std::tuple{"peer", "hosta", "hostb"}, std::tuple{"vm1", "hostb", "hosta"}}) {
+    SCOPED_TRACE(std::string(vm) + " to " + to);
+    move(vm, from, to);
+    expect_all_flow();
+  }
+  for (Ping* one : {&both, &writes, &reads}) EXPECT_GE(one->number("blackouts"), 4U);
+  EXPECT_GT(at_peer.number("read_back"), 0U) << "the server has looked for what was written";
+  EXPECT_GT(at_mover.number("read_back"), 0U);
+  for (Ping* one : {&both, &writes, &reads}) expectClean(*one);
+  expectCleanServer(at_peer);
+  expectCleanServer(at_mover);
+}
+
+// Two loops with a thread each, on one device: neither takes it from under the other, and each hears all.
+TEST_F(Failover, a_program_with_several_loops_moves_as_one) {
+  Ping server("peer", "ping-server", "--server --port 7472");
+  Ping loops("vm1", "ping-loops", client(kPeer, 9, 10, "--loops 3"));
+  expectFlows(loops, 9);
+  for (const auto& [from, to] : {std::pair{"hosta", "hostb"}, std::pair{"hostb", "hosta"}}) {
+    move("vm1", from, to);
+    expectFlows(loops, 9);
+  }
+  EXPECT_GE(loops.number("blackouts"), 2U * 9);
+  expectClean(loops);
+  expectCleanServer(server);
 }
 
 TEST_F(Failover, the_peer_moves_and_then_both_at_once) {
@@ -148,6 +217,7 @@ TEST_F(Failover, a_peer_process_that_was_started_anew_ends_the_session) {
   })) << old.log();
   for (const auto& one : old.connections())
     EXPECT_NE(one.value("ended", "").find("restarted"), std::string::npos) << one.dump();
+  expectEveryMessageAccountedFor(old);
   EXPECT_EQ(old.finish().status, 1);
   Ping fresh("vm1", "ping-fresh", client(kPeer, 2, 10));
   expectFlows(fresh, 2);

@@ -134,9 +134,13 @@ void ChannelCore::ready() {
   handler_.up(*handle_);
 }
 
-void ChannelCore::acknowledged(std::uint64_t number) {
+void ChannelCore::tell_resent() {
   if (const auto resent = session_.stream().resent(); resent != resent_told_ && active_ != nullptr)
     active_->count_resent(resent - std::exchange(resent_told_, resent));
+}
+
+void ChannelCore::acknowledged(std::uint64_t number) {
+  tell_resent();
   handler_.acknowledged(*handle_, number);
 }
 
@@ -158,6 +162,7 @@ void ChannelCore::drained() {
 void ChannelCore::down(Connection&, DownReason reason) {
   const auto self = shared_from_this();
   session_.link_down();
+  tell_resent();
   if (std::exchange(is_up_, false) && !has_ended_) handler_.down(*handle_, reason);
   // The goodbye was heard before the link broke: there is nothing left to say.
   if (is_saying_goodbye_ && !has_ended_) return close();
@@ -190,6 +195,7 @@ void ChannelCore::close() {
   const auto self = shared_from_this();
   if (has_ended_) return;
   if (!own_end_) own_end_ = Gone{GoneReason::Closed, "this side closed the channel"};
+  tell_resent();
   if (active_ != nullptr) {
     active_->close();
   } else {

@@ -72,6 +72,7 @@ class ChannelCore final : public std::enable_shared_from_this<ChannelCore>,
   void restart(const std::string& why) override;
 
   void end(const Gone& why);
+  void tell_resent();  // before the connection ends: it counts no more then
   Result<void> register_memory(Connection& connection);
   Result<std::unique_ptr<Region>> make_region(void* address, std::size_t length, RegionAccess access);
 

@@ -102,6 +102,9 @@ void Hub::remove(ConnectionCore& connection) {
   const auto [first, last] = connections_.equal_range(connection.id());
   for (auto place = first; place != last; ++place) {
     if (place->second != &connection) continue;
+    past_.failovers += connection.failovers();
+    past_.resent += connection.resent();
+    past_.longest_blackout = std::max(past_.longest_blackout, connection.last_blackout());
     connections_.erase(place);
     return changed();
   }
@@ -122,13 +125,18 @@ bool Hub::has_any(const std::function<bool(const ConnectionCore&)>& holds) const
 
 TrafficReport Hub::report() const {
   TrafficReport report;
+  report.failovers = past_.failovers;
+  report.resent = past_.resent;
+  bool was_any_away = false;
   for (const auto& [id, connection] : connections_) {
     ++report.connections;
     report.up += connection->state() == ConnectionState::Up ? 1U : 0U;
     report.failovers += connection->failovers();
     report.longest_blackout = std::max(report.longest_blackout, connection->last_blackout());
     report.resent += connection->resent();
+    was_any_away = was_any_away || connection->failovers() > 0;
   }
+  if (!was_any_away) report.longest_blackout = past_.longest_blackout;
   return report;
 }
 

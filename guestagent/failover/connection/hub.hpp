@@ -123,6 +123,7 @@ class Hub : public EndpointOwner {
   std::unordered_multimap<std::uint64_t, ConnectionCore*> connections_;  // both ends may be ours
   std::unordered_map<std::uint64_t, Time> recalls_;                      // the last of each process, lately
   std::unordered_set<ListenerCore*> listeners_;
+  TrafficReport past_;  // of connections that have ended
   BacklogGate gate_;
   DeviceTable devices_;
   MemoryPool memory_;

@@ -9,9 +9,11 @@ namespace rdmove::failover::conn {
 struct TrafficReport {
   std::uint32_t connections = 0;
   std::uint32_t up = 0;
-  std::uint64_t failovers = 0;  ///< times that a connection came back, of those that are still there
-  std::chrono::milliseconds longest_blackout{0};  ///< of the last one of each
-  std::uint64_t resent = 0;  ///< as the owners have told by ConnectionCore::count_resent()
+  // Since the loop began; what has ended counts on.
+  std::uint64_t failovers = 0;  ///< times that a connection came back
+  std::uint64_t resent = 0;     ///< as the owners have told by ConnectionCore::count_resent()
+  /// Of the last one of each that is still there; if none of those was ever away, of those that have ended.
+  std::chrono::milliseconds longest_blackout{0};
   bool operator==(const TrafficReport&) const = default;
 };
 

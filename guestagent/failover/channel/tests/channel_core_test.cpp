@@ -111,6 +111,17 @@ TEST_F(Channels, messages_come_once_and_in_order_over_devices_that_leave) {
   EXPECT_GT(near.channel->resent() + far.channel->resent(), 0U);
 }
 
+TEST_F(Channels, what_went_again_is_reported_even_if_the_channel_ends_before_it_is_acknowledged) {
+  b->port.remove_device();
+  ASSERT_TRUE(near.send("again"));
+  run(milliseconds(300));
+  b->port.add_device();
+  b->hub.way_appeared();
+  while (near.channel->resent() == 0) run(milliseconds(10));
+  near.channel->close();
+  EXPECT_EQ(a->hub.report().resent, 1U);
+}
+
 TEST_F(Channels, a_write_is_there_when_the_message_after_it_is) {
   std::string seen;
   far.on_message = [&] { seen = shown_text(5); };

@@ -1,13 +1,13 @@
 // Exactly once and in order, whatever happens to the links: random schedules over the simulation.
-// RDMOVE_SCHEDULES sets how many (--long in migration-tests/check uses it); the seed is printed,
+// RDMOVE_SCHEDULES sets how many (migration-tests/check asks for fewer under sanitizers); the seed is printed,
 // RC_PARAMS="seed=…" runs it again.
 #include <gtest/gtest.h>
 #include <rapidcheck.h>
 
-#include <cstdlib>
 #include <iostream>
 
 #include "guestagent/failover/channel/tests/simulation.hpp"
+#include "guestagent/failover/connection/tests/schedules.hpp"
 
 namespace rdmove::failover::channel::test {
 namespace {
@@ -234,25 +234,14 @@ void run_schedule(Totals& totals) {
   if (!world.failure().empty()) RC_FAIL(world.failure());
 }
 
-int wanted_schedules() {
-#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
-  constexpr int kAtLeast = 10'000;
-#else
-  constexpr int kAtLeast = 100'000;
-#endif
-  const char* asked = std::getenv("RDMOVE_SCHEDULES");
-  return asked != nullptr ? std::max(kAtLeast, std::atoi(asked)) : kAtLeast;
-}
-
 TEST(ChannelProperty, deliversOnceAndInOrderWhateverBreaks) {
-  const int schedules = wanted_schedules();
-  const char* given = std::getenv("RC_PARAMS");
-  const std::string parameters =
-      "max_size=300 max_success=" + std::to_string(schedules) + " " + (given != nullptr ? given : "");
-  ::setenv("RC_PARAMS", parameters.c_str(), 1);  // read by rapidcheck once, at its first check
-
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+  const int schedules = conn::fake::schedules(10'000);
+#else
+  const int schedules = conn::fake::schedules(100'000);
+#endif
   Totals totals;
-  const bool held = rc::check("exactly once, in order", [&] { run_schedule(totals); });
+  const bool held = conn::fake::holds_for(schedules, 300, [&] { run_schedule(totals); });
   std::cout << totals.schedules << " schedules: " << totals.links << " links, " << totals.greeted
             << " of them without hellos, " << totals.delivered
             << " messages delivered, " << totals.resent << " sent again, " << totals.duplicates

@@ -172,6 +172,32 @@ TEST_F(TwoMachines, a_restarted_peer_is_told_from_one_that_closed) {
   EXPECT_EQ(caller->end->reason, GoneReason::PeerRestarted);
 }
 
+// It knows the recall port alone, where the new process does not listen.
+TEST_F(TwoMachines, an_acceptor_ends_with_a_caller_that_was_started_anew_after_ten_seconds) {
+  bring_up();
+  a.reset();
+  a = std::make_unique<Machine>(fabric, "10.0.0.1", 77, clock);
+  auto& fresh = a->connect("10.0.0.2", 7000);
+  run(seconds(13));
+  EXPECT_EQ(fresh.ups, 1);
+  EXPECT_FALSE(callee->end);
+  run(seconds(4));
+  ASSERT_TRUE(callee->end);
+  EXPECT_EQ(callee->end->reason, GoneReason::PeerEnded);
+  EXPECT_EQ(b->owners.back()->connection->state(), ConnectionState::Up) << "the new session is another";
+}
+
+TEST_F(TwoMachines, an_acceptor_is_told_of_the_new_process_where_that_has_the_old_ones_recall_port) {
+  bring_up();
+  const auto recall_port = a->hub.recall_port();
+  a.reset();
+  a = std::make_unique<Machine>(fabric, "10.0.0.1", 77, clock);
+  a->listen(recall_port);
+  run(seconds(6));
+  ASSERT_TRUE(callee->end);
+  EXPECT_EQ(callee->end->reason, GoneReason::PeerRestarted);
+}
+
 TEST_F(TwoMachines, a_peer_whose_process_ended_is_given_up_after_ten_seconds) {
   bring_up();
   b.reset();
@@ -396,6 +422,34 @@ TEST_F(TwoMachines, a_report_counts_what_is_up_and_what_came_back) {
   EXPECT_EQ(report.up, 1U);
   EXPECT_EQ(report.failovers, 1U);
   EXPECT_GE(report.longest_blackout, milliseconds(300));
+}
+
+TEST_F(TwoMachines, a_report_counts_on_what_connections_have_done_that_have_ended) {
+  bring_up();
+  a->port.remove_device();
+  run(milliseconds(300));
+  a->port.add_device();
+  a->hub.way_appeared();
+  run(milliseconds(100));
+  caller->connection->count_resent(5);
+  const auto blackout = caller->connection->last_blackout();
+  ASSERT_GE(blackout, milliseconds(300));
+  caller->connection->close();
+  auto report = a->hub.report();
+  EXPECT_EQ(report.connections, 0U);
+  EXPECT_EQ(report.failovers, 1U);
+  EXPECT_EQ(report.resent, 5U);
+  EXPECT_EQ(report.longest_blackout, blackout);
+  auto& next = a->connect("10.0.0.2", 7000);
+  run(milliseconds(200));
+  EXPECT_EQ(a->hub.report().longest_blackout, blackout) << "the new one was never away";
+  next.connection->restart();
+  run(milliseconds(200));
+  next.connection->count_resent(2);
+  report = a->hub.report();
+  EXPECT_EQ(report.resent, 7U);
+  EXPECT_EQ(report.failovers, 2U);
+  EXPECT_LT(report.longest_blackout, blackout) << "the last time was shorter";
 }
 
 TEST_F(TwoMachines, when_all_have_closed_only_listeners_and_canaries_are_left) {

@@ -185,6 +185,12 @@ Result<void> FakeEndpoint::resolve_route(Milliseconds) {
 Result<void> FakeEndpoint::connect(const CallWords& words) {
   if (!is_on_live_device()) return fail(ErrorCode::NoDevice, "no device");
   ++port.calls;
+  port.fabric.last_request = padded(words.private_data, request_data);
+  if (port.fabric.reject_stale > 0) {
+    --port.fabric.reject_stale;
+    port.push(event_for(CmEventKind::Rejected, number_, 10));
+    return {};
+  }
   if (port.fabric.lose_requests > 0) return --port.fabric.lose_requests, Result<void>();
   const auto machine = port.fabric.machines.find(host(peer_));
   if (machine == port.fabric.machines.end() || !machine->second->has_device()) return {};  // lost on the way
