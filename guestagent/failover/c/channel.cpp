@@ -158,6 +158,27 @@ int rdmove_channel_state(rdmove_channel* channel) {
   return read_or(channel, static_cast<int>(RDMOVE_GONE), [](auto& c) { return static_cast<int>(c.state()); });
 }
 
+uint64_t rdmove_channel_id(rdmove_channel* channel) {
+  return read_or<uint64_t>(channel, 0, [](auto& c) { return c.connection().id(); });
+}
+
+uint32_t rdmove_channel_epoch(rdmove_channel* channel) {
+  return read_or<uint32_t>(channel, 0, [](auto& c) { return c.connection().epoch(); });
+}
+
+int rdmove_channel_local(rdmove_channel* channel, sockaddr_storage* address) {
+  return with(channel, [&](auto& c) { return address_out(c.connection().local(), address); });
+}
+
+int rdmove_channel_peer(rdmove_channel* channel, sockaddr_storage* address) {
+  return with(channel, [&](auto& c) { return address_out(c.connection().peer(), address); });
+}
+
+size_t rdmove_channel_peer_private_data(rdmove_channel* channel, void* buffer, size_t length) {
+  return read_or<size_t>(
+      channel, 0, [&](auto& c) { return copy_out(c.connection().peer_private_data(), buffer, length); });
+}
+
 int64_t rdmove_channel_last_blackout_ms(rdmove_channel* channel) {
   return read_or<int64_t>(channel, 0, [](auto& c) { return c.connection().last_blackout().count(); });
 }

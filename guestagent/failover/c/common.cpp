@@ -1,3 +1,4 @@
+#include <algorithm>
 #include <cstring>
 
 #include "guestagent/failover/c/handles.hpp"
@@ -30,6 +31,18 @@ int invalid(const char* message) {
   return failed(ErrorCode::InvalidArgument, message);
 }
 
+size_t copy_out(std::span<const std::byte> data, void* buffer, size_t length) {
+  if (buffer != nullptr)
+    std::copy_n(data.begin(), std::min(length, data.size()), static_cast<std::byte*>(buffer));
+  return data.size();
+}
+
+int address_out(const SocketAddress& address, sockaddr_storage* out) {
+  if (out == nullptr) return invalid("the pointer for the address must not be NULL");
+  std::memcpy(out, address.get(), sizeof *out);
+  return 0;
+}
+
 ConnectionOptions to_options(const rdmove_connection_options& given) {
   ConnectionOptions options;
   auto& queues = options.queues;
@@ -44,6 +57,7 @@ ConnectionOptions to_options(const rdmove_connection_options& given) {
   options.ack_timeout = or_default(given.ack_timeout, options.ack_timeout);
   options.retry_count = or_default(given.retry_count, options.retry_count);
   options.remote_reads = or_default(given.remote_reads, options.remote_reads);
+  options.receives_come_first = given.receives_come_first != 0;
   if (given.private_data != nullptr) {
     const auto* bytes = static_cast<const std::byte*>(given.private_data);
     options.private_data.assign(bytes, bytes + given.private_data_length);
@@ -54,6 +68,7 @@ ConnectionOptions to_options(const rdmove_connection_options& given) {
 ChannelOptions to_options(const rdmove_channel_options& given) {
   ChannelOptions options;
   options.message_limit = or_default(given.message_limit, options.message_limit);
+  options.send_limit = given.send_limit;
   options.send_slots = or_default(given.send_slots, options.send_slots);
   options.receive_slots = or_default(given.receive_slots, options.receive_slots);
   options.connection = to_options(taken(&given.connection));

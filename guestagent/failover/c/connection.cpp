@@ -121,6 +121,27 @@ int rdmove_connection_state(rdmove_connection* connection) {
                  [](auto& c) { return static_cast<int>(c.state()); });
 }
 
+uint64_t rdmove_connection_id(rdmove_connection* connection) {
+  return read_or<uint64_t>(connection, 0, [](auto& c) { return c.id(); });
+}
+
+uint32_t rdmove_connection_epoch(rdmove_connection* connection) {
+  return read_or<uint32_t>(connection, 0, [](auto& c) { return c.epoch(); });
+}
+
+int rdmove_connection_local(rdmove_connection* connection, sockaddr_storage* address) {
+  return with(connection, [&](auto& c) { return address_out(c.local(), address); });
+}
+
+int rdmove_connection_peer(rdmove_connection* connection, sockaddr_storage* address) {
+  return with(connection, [&](auto& c) { return address_out(c.peer(), address); });
+}
+
+size_t rdmove_connection_peer_private_data(rdmove_connection* connection, void* buffer, size_t length) {
+  return read_or<size_t>(connection, 0,
+                         [&](auto& c) { return copy_out(c.peer_private_data(), buffer, length); });
+}
+
 int64_t rdmove_connection_last_blackout_ms(rdmove_connection* connection) {
   return read_or<int64_t>(connection, 0, [](auto& c) { return c.last_blackout().count(); });
 }

@@ -5,6 +5,7 @@
 
 #include <memory>
 #include <set>
+#include <span>
 #include <string>
 
 #include "rdmove.h"
@@ -77,6 +78,10 @@ Struct taken(const Struct* given) {
     __builtin_memcpy(&whole, given, given->size < sizeof(Struct) ? given->size : sizeof(Struct));
   return whole;
 }
+
+/// Into a caller's buffer; gives the size of all there is.
+size_t copy_out(std::span<const std::byte> data, void* buffer, size_t length);
+int address_out(const SocketAddress& address, sockaddr_storage* out);
 
 ConnectionOptions to_options(const rdmove_connection_options& given);
 ChannelOptions to_options(const rdmove_channel_options& given);

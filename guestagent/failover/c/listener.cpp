@@ -1,5 +1,3 @@
-#include <algorithm>
-
 #include "guestagent/failover/c/handles.hpp"
 
 using namespace rdmove::failover;
@@ -56,8 +54,17 @@ int rdmove_listener_port(rdmove_listener* listener) {
   });
 }
 
+int rdmove_listener_is_listening(rdmove_listener* listener) {
+  return on_loop(listener->loop, [&] {
+    if (!listener->listener) return failed(ErrorCode::Gone, "the loop has ended");
+    return listener->listener->is_listening() ? 1 : 0;
+  });
+}
+
 size_t rdmove_request_private_data(rdmove_request* request, void* buffer, size_t length) {
-  const auto data = request->request.private_data();
-  std::copy_n(data.begin(), std::min(length, data.size()), static_cast<std::byte*>(buffer));
-  return data.size();
+  return copy_out(request->request.private_data(), buffer, length);
+}
+
+int rdmove_request_peer(rdmove_request* request, sockaddr_storage* address) {
+  return address_out(request->request.peer(), address);
 }

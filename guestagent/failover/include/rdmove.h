@@ -28,6 +28,7 @@ extern "C" {
 #endif
 
 struct sockaddr;
+struct sockaddr_storage;
 struct ibv_pd;
 struct ibv_qp;
 struct ibv_recv_wr;
@@ -117,6 +118,7 @@ struct rdmove_connection_options {
   uint8_t remote_reads;                       /* 0: 4 */
   const void* private_data;                   /* for the peer's decision */
   size_t private_data_length;                 /* at most 16 */
+  uint8_t receives_come_first;                /* the peer never sends before a receive is posted here */
 };
 
 struct rdmove_connection_callbacks { /* each may be NULL */
@@ -135,6 +137,12 @@ RDMOVE_PUBLIC int rdmove_connect(rdmove_loop*, const struct sockaddr* peer, cons
                                  void* user, rdmove_connection** connection);
 RDMOVE_PUBLIC void rdmove_connection_destroy(rdmove_connection*); /* closes it if it is not gone */
 RDMOVE_PUBLIC int rdmove_connection_state(rdmove_connection*);    /* enum rdmove_state */
+RDMOVE_PUBLIC uint64_t rdmove_connection_id(rdmove_connection*);    /* the same on both ends, for life; 0 when gone */
+RDMOVE_PUBLIC uint32_t rdmove_connection_epoch(rdmove_connection*); /* grows with every queue pair */
+RDMOVE_PUBLIC int rdmove_connection_local(rdmove_connection*, struct sockaddr_storage* address);
+RDMOVE_PUBLIC int rdmove_connection_peer(rdmove_connection*, struct sockaddr_storage* address);
+/* What the peer said at the first connect: how many bytes there are, of which at most length are copied. */
+RDMOVE_PUBLIC size_t rdmove_connection_peer_private_data(rdmove_connection*, void* buffer, size_t length);
 RDMOVE_PUBLIC int64_t rdmove_connection_last_blackout_ms(rdmove_connection*);
 RDMOVE_PUBLIC struct ibv_qp* rdmove_connection_queue_pair(rdmove_connection*);     /* NULL while there is none */
 RDMOVE_PUBLIC struct ibv_pd* rdmove_connection_protection_domain(rdmove_connection*);
@@ -157,6 +165,7 @@ struct rdmove_channel_options {
   uint32_t message_limit;                      /* bytes; 0: 4096 */
   uint16_t send_slots, receive_slots;          /* 0: 64 */
   struct rdmove_connection_options connection; /* its size field may be 0: all defaults */
+  uint32_t send_limit;                         /* bytes that this side will send in one; 0: as message_limit */
 };
 
 struct rdmove_range { /* empty: last < first */
@@ -190,6 +199,11 @@ RDMOVE_PUBLIC int rdmove_channel_unpause(rdmove_channel*);
 RDMOVE_PUBLIC int rdmove_channel_finish(rdmove_channel*);
 RDMOVE_PUBLIC int rdmove_channel_close(rdmove_channel*);
 RDMOVE_PUBLIC int rdmove_channel_state(rdmove_channel*); /* enum rdmove_state */
+RDMOVE_PUBLIC uint64_t rdmove_channel_id(rdmove_channel*); /* these are its connection's, as above */
+RDMOVE_PUBLIC uint32_t rdmove_channel_epoch(rdmove_channel*);
+RDMOVE_PUBLIC int rdmove_channel_local(rdmove_channel*, struct sockaddr_storage* address);
+RDMOVE_PUBLIC int rdmove_channel_peer(rdmove_channel*, struct sockaddr_storage* address);
+RDMOVE_PUBLIC size_t rdmove_channel_peer_private_data(rdmove_channel*, void* buffer, size_t length);
 RDMOVE_PUBLIC int64_t rdmove_channel_last_blackout_ms(rdmove_channel*);
 RDMOVE_PUBLIC uint64_t rdmove_channel_sent(rdmove_channel*);
 RDMOVE_PUBLIC uint64_t rdmove_channel_acknowledged(rdmove_channel*);
@@ -219,7 +233,9 @@ RDMOVE_PUBLIC int rdmove_listen(rdmove_loop*, const struct sockaddr* address, en
                                 rdmove_requested requested, void* user, rdmove_listener** listener);
 RDMOVE_PUBLIC void rdmove_listener_destroy(rdmove_listener*);
 RDMOVE_PUBLIC int rdmove_listener_port(rdmove_listener*);
+RDMOVE_PUBLIC int rdmove_listener_is_listening(rdmove_listener*); /* 1; 0 while its address is away */
 
+RDMOVE_PUBLIC int rdmove_request_peer(rdmove_request*, struct sockaddr_storage* address);
 RDMOVE_PUBLIC size_t rdmove_request_private_data(rdmove_request*, void* buffer, size_t length); /* bytes there are */
 RDMOVE_PUBLIC int rdmove_accept(rdmove_request*, const struct rdmove_connection_options*,
                                 const struct rdmove_connection_callbacks*, void* user, rdmove_connection** connection);

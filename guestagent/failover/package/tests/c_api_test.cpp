@@ -142,6 +142,59 @@ TEST_F(CApi, any_thread_may_call_once_the_loop_has_its_own) {
   EXPECT_EQ(ends.count, 1);
 }
 
+TEST_F(CApi, tells_of_a_channel_what_the_classes_tell) {
+  ASSERT_EQ(connect(nullptr), 0) << rdmove_error_message();
+  EXPECT_NE(rdmove_channel_id(channel), 0U);
+  EXPECT_EQ(rdmove_channel_epoch(channel), 0U) << "no queue pair so far";
+  sockaddr_storage address{};
+  ASSERT_EQ(rdmove_channel_peer(channel, &address), 0);
+  EXPECT_EQ(std::memcmp(&address, &peer, sizeof peer), 0);
+  EXPECT_EQ(rdmove_channel_peer(channel, nullptr), -RDMOVE_EINVALID);
+  EXPECT_EQ(rdmove_channel_local(channel, &address), 0);
+  EXPECT_EQ(rdmove_channel_peer_private_data(channel, nullptr, 0), 0U);
+  rdmove_channel_destroy(channel);
+}
+
+TEST_F(CApi, tells_of_a_connection_what_the_classes_tell) {
+  rdmove_connection* connection = nullptr;
+  ASSERT_EQ(rdmove_connect(loop, plain(peer), nullptr, nullptr, nullptr, nullptr, &connection), 0);
+  EXPECT_NE(rdmove_connection_id(connection), 0U);
+  EXPECT_EQ(rdmove_connection_epoch(connection), 0U);
+  sockaddr_storage address{};
+  ASSERT_EQ(rdmove_connection_peer(connection, &address), 0);
+  EXPECT_EQ(std::memcmp(&address, &peer, sizeof peer), 0);
+  EXPECT_EQ(rdmove_connection_local(connection, &address), 0);
+  EXPECT_EQ(rdmove_connection_peer_private_data(connection, &address, sizeof address), 0U);
+  rdmove_connection_destroy(connection);
+}
+
+TEST_F(CApi, a_channel_sends_no_more_at_once_than_its_send_limit) {
+  rdmove_channel_options options{};
+  options.size = sizeof options;
+  options.message_limit = 4096;
+  options.send_limit = 64;
+  ASSERT_EQ(connect(&options), 0) << rdmove_error_message();
+  const std::string message(65, 'x');
+  EXPECT_EQ(rdmove_channel_send(channel, message.data(), message.size()), -RDMOVE_ETOOLARGE);
+  EXPECT_EQ(rdmove_channel_send(channel, message.data(), 64), -RDMOVE_EWOULDBLOCK);
+  rdmove_channel_destroy(channel);
+  // As from a program that was built before there was one.
+  options.size = offsetof(rdmove_channel_options, send_limit);
+  ASSERT_EQ(connect(&options), 0) << rdmove_error_message();
+  EXPECT_EQ(rdmove_channel_send(channel, message.data(), message.size()), -RDMOVE_EWOULDBLOCK);
+  rdmove_channel_destroy(channel);
+}
+
+TEST_F(CApi, a_listener_that_waits_for_its_address_says_so) {
+  sockaddr_in nowhere = loopback(7000);
+  nowhere.sin_addr.s_addr = inet_addr("192.0.2.1");
+  rdmove_listener* listener = nullptr;
+  const auto requested = [](rdmove_request*, void*) {};
+  ASSERT_EQ(rdmove_listen(loop, plain(nowhere), RDMOVE_ADDRESS_MAY_COME, requested, nullptr, &listener), 0);
+  EXPECT_EQ(rdmove_listener_is_listening(listener), 0);
+  rdmove_listener_destroy(listener);
+}
+
 TEST(CApiLoop, that_is_destroyed_first_leaves_handles_that_answer_gone) {
   rdmove_loop_options options{};
   options.size = sizeof(options);
