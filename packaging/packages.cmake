@@ -3,7 +3,7 @@
 # installs them in a clean root. docs/packages.md.
 add_custom_target(rdmove_packaged)  # what cpack puts into them
 foreach(target rdmoved rdmove rdmove-hook rdmove_documents rdmove-agent rdmove-ping rdmove-shadow
-               rdmove_before_libibverbs rdmove_shared rdmove_static)
+               rdmove_before_libibverbs rdmove_before_librdmacm rdmove_shared rdmove_static)
   foreach(each ${target} ${target}_man)
     if(TARGET ${each})
       add_dependencies(rdmove_packaged ${each})

@@ -8,11 +8,11 @@ BOOT_MODULES=(virtio_pci virtio_net e1000e virtio_console crc32_generic ib_uverb
 # Loaded once the guest is ready: nobody waits for them.
 LATE_MODULES=(igbvf net_failover tun ib_umad ib_ipoib)
 
-GUEST_PROGRAMS=(ip rdma bridge rping ibv_rc_pingpong ibv_uc_pingpong ibv_ud_pingpong ibv_srq_pingpong ibv_devices ibv_devinfo udpong ucmatose)
+GUEST_PROGRAMS=(ip rdma bridge rping ibv_rc_pingpong ibv_uc_pingpong ibv_ud_pingpong ibv_srq_pingpong ibv_devices ibv_devinfo udpong ucmatose udaddy rstream)
 
 # Our own programs, below $RDMOVE_BUILD. What is not built yet is left out.
 OUR_PROGRAMS=(guestagent/rdmove-agent guestagent/rdmove-run guestagent/rdmove-ping migration-tests/rdma-beat migration-tests/rdma-many shadowdev/rdmove-shadow)
 OUR_LIBRARIES=()
 
-# Not among those: what is before libibverbs is only for programs that rdmove-shadow starts (--libraries).
-SHADOW_LIBRARIES=(shadowdev/before/libibverbs.so.1)
+# Not among those: what is before libibverbs and librdmacm is only for programs that rdmove-shadow starts (--libraries).
+SHADOW_LIBRARIES=(shadowdev/before/libibverbs.so.1 shadowdev/before/librdmacm.so.1)

@@ -5,48 +5,10 @@
 #include <cstdlib>
 #include <iostream>
 
-#include "lab.hpp"
+#include "shadowed.hpp"
 
 namespace rdmove::lab {
 namespace {
-
-struct Shell : Lab {
-  void TestBody() override {}
-  using Lab::guest;
-  using Lab::within;
-};
-
-/// One program in a guest, by the name of its files in /run.
-class Shadowed {
- public:
-  Shadowed(std::string vm, std::string name, const std::string& words)
-      : vm_(std::move(vm)), name_(std::move(name)) {
-    Shell::guest(vm_, "rm -f /run/" + name_ +
-                          ".*; (rdmove-shadow run --require --libraries /usr/lib/rdmove/shadow -- " + words +
-                          " >" + file("log") + " 2>&1 </dev/null & echo $! >" + file("pid") +
-                          "; wait $!; echo $? >" + file("status") + ") >/dev/null 2>&1 &");
-  }
-  ~Shadowed() {
-    if (runs()) Shell::guest(vm_, "kill -KILL $(cat " + file("pid") + ")");
-  }
-  Shadowed(const Shadowed&) = delete;
-  Shadowed& operator=(const Shadowed&) = delete;
-
-  [[nodiscard]] bool runs() const {
-    return Shell::guest(vm_, "! [ -s " + file("status") + " ] && kill -0 $(cat " + file("pid") + ")")
-               .status == 0;
-  }
-  [[nodiscard]] bool ends(seconds limit) const {
-    return Shell::within(limit, [this] { return !runs(); });
-  }
-  [[nodiscard]] std::string status() const { return Shell::guest(vm_, "cat " + file("status")).output; }
-  [[nodiscard]] std::string log() const { return Shell::guest(vm_, "cat " + file("log")).output; }
-
- private:
-  [[nodiscard]] std::string file(const char* kind) const { return "/run/" + name_ + "." + kind; }
-  std::string vm_;
-  std::string name_;
-};
 
 /// "2500 iters in 39.43 seconds = 15770.79 usec/iter"
 double microseconds_per_iteration(const std::string& log) {
@@ -64,15 +26,8 @@ void PrintTo(const Program& program, std::ostream* out) {
   *out << program.words;
 }
 
-class Shadow : public Lab {
+class ShadowProof : public Shadow, public testing::WithParamInterface<Program> {
  protected:
-  static constexpr const char* kPeer = "10.77.0.100";
-
-  static void move(const std::string& vm, const std::string& from, const std::string& to) {
-    // An emulated guest needs more than the 2 s that are the default.
-    const Outcome moved = rdmove(from, {"migrate", vm, to, "--prepare-deadline", "20000"});
-    EXPECT_EQ(moved.status, 0) << moved.output;
-  }
   /// How many iterations take so long on this machine, now.
   static int iterations_of(const Program& program, seconds time) {
     const std::string words = program.words + " -n 200";
@@ -91,14 +46,7 @@ class Shadow : public Lab {
     EXPECT_TRUE(within(seconds(20), listens)) << "nobody listens at port 18515";
     return words + " " + kPeer;
   }
-};
 
-struct Step {
-  const char *vm, *from, *to;
-};
-
-class ShadowProof : public Shadow, public testing::WithParamInterface<Program> {
- protected:
   /// False: a message was lost, by right, and it waits.
   static bool runs_through(const Program& program, const std::vector<Step>& steps) {
     const int iterations = iterations_of(program, seconds(20) * static_cast<int>(steps.size()));
@@ -108,7 +56,7 @@ class ShadowProof : public Shadow, public testing::WithParamInterface<Program> {
     Shadowed client("vm1", "shadow-client", connected(words));
     for (const Step& step : steps) {
       EXPECT_TRUE(client.runs() && server.runs()) << client.log() << server.log();
-      move(step.vm, step.from, step.to);
+      move(step);
     }
     EXPECT_TRUE(client.runs() && server.runs())
         << "it had ended before the last move had: " << client.log() << server.log();
@@ -131,19 +79,14 @@ class ShadowProof : public Shadow, public testing::WithParamInterface<Program> {
       ASSERT_LT(tries, 4) << "every try has lost one";
       for (const Step& step : steps) {
         if (state(step.from, step.vm) == "running") continue;
-        move(step.vm, step.to, step.from);
+        move({step.vm, step.to, step.from});
       }
     }
   }
 };
 
-const std::vector<Step> kThereAndBack = {{"vm1", "hosta", "hostb"}, {"vm1", "hostb", "hosta"}};
-
 TEST_P(ShadowProof, as_mover_and_as_peer_there_and_back) {
-  prove(GetParam(), {{"vm1", "hosta", "hostb"},
-                     {"vm1", "hostb", "hosta"},
-                     {"peer", "hostb", "hosta"},
-                     {"peer", "hosta", "hostb"}});
+  prove(GetParam(), kBothThereAndBack);
 }
 
 INSTANTIATE_TEST_SUITE_P(

@@ -8,6 +8,7 @@
 #include <mutex>
 #include <random>
 
+#include "shadowdev/device/connections.hpp"
 #include "shadowdev/device/objects.hpp"
 #include "shadowdev/device/peer_link.hpp"
 #include "shadowdev/device/peer_message.hpp"
@@ -86,6 +87,7 @@ class Engine {
   void unhold(VirtualQp& qp);
   void lose(VirtualQp& qp, bool event);
   void revoke(VirtualQp& qp);            ///< takes a grant back
+  void end_connection(VirtualQp& qp);    ///< nobody is at its other end any more
   void tell_move_is_off(VirtualQp& qp);  ///< and that our marker is home, once it is; no lock held
 
   // restoring.cpp: one QP on its way back
@@ -107,6 +109,7 @@ class Engine {
 
   Verbs& physical;
   PeerLink* peers;
+  Connections* connections = nullptr;  ///< of programs that connect through RDMA CM
   ShadowOptions options;
   std::mutex control;
   std::condition_variable came_back;

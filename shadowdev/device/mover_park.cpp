@@ -132,6 +132,10 @@ Result<Mover::Step> Mover::drain(Lock& hold) {
     if (progress.agreed) continue;
     engine_.harvest_queues_of(*qp);
     if (has_peer(*qp)) {
+      if (engine_.connections != nullptr && engine_.connections->bury(*qp) != 0) {
+        agreed = false;  // its program is in the middle of a call, or its connection
+        continue;
+      }
       progress.agreed = settle_with_peer(*qp, progress, hold);
     } else {
       const bool sends = qp->qp_type == IBV_QPT_UD && !qp->lost;
@@ -178,6 +182,7 @@ Result<Mover::Step> Mover::freeze(Lock& hold) {
 
 Result<Mover::Step> Mover::clear() {
   Verbs& physical = engine_.physical;
+  if (engine_.connections != nullptr && engine_.connections->leave(context_) != 0) return Step::Again;
   for (VirtualSrq* srq : context_.srqs) {
     if (srq->physical == nullptr) continue;
     if (!vacuum_ || vacuum_->srq != srq) vacuum_.emplace(*srq);
@@ -268,6 +273,7 @@ void Mover::lose() {
   for (VirtualQp* qp : context_.qps) {
     if (has_peer(*qp)) peers.emplace_back(qp->source, qp->attr.ah_attr.grh.dgid, about(*qp, Ask::Gone));
     engine_.lose(*qp, true);
+    engine_.end_connection(*qp);
   }
   Engine::raise(context_, ibv_async_event{{}, IBV_EVENT_DEVICE_FATAL});
   context_.presence = Presence::Lost;

@@ -137,6 +137,7 @@ Result<void> Mover::make() {
     if (error == 0) continue;
     if (++progress_[qp].tries > kMostTries) {
       engine_.lose(*qp, false);
+      engine_.end_connection(*qp);
       continue;
     }
     return failed("making a QP", error);
@@ -155,12 +156,14 @@ void Mover::reconnect(VirtualQp& qp, Progress& progress, Lock& hold) {
     const auto known = static_cast<std::uint32_t>(qp.peer_epoch);
     if (answer->said != Said::Yes || (answer->epoch != known && answer->epoch != known + 1)) {
       progress.done = true;  // that end is gone for good
-      return engine_.lose(qp, false);
+      engine_.lose(qp, false);
+      return engine_.end_connection(qp);
     }
     if (engine_.connect(qp, answer->physical_number, answer->send_psn) != 0) {
       if (++progress.tries <= kMostTries) return;
       progress.done = true;
-      return engine_.lose(qp, false);
+      engine_.lose(qp, false);
+      return engine_.end_connection(qp);
     }
     Engine::commit(qp, answer->epoch, answer->pairs);
     engine_.release(qp);

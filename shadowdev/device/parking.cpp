@@ -131,12 +131,15 @@ bool Engine::is_empty(VirtualQp& qp) const {
 
 int Engine::take_away(VirtualQp& qp) {
   harvest_queues_of(qp);
+  bool lost = false;
   std::vector<ibv_wc> flushes;
   VirtualContext& context = context_of(qp);
   {
     const std::lock_guard hold(qp.lock);
     if (qp.phase.load() == Phase::Parked) return 0;
     if (!is_empty(qp)) return EAGAIN;
+    if (connections != nullptr)
+      if (const int error = connections->retire(qp)) return error;
     if (qp.marker_path != nullptr) {
       if (const int error = physical.destroy_ah(qp.marker_path)) return error;
       qp.marker_path = nullptr;
@@ -150,7 +153,7 @@ int Engine::take_away(VirtualQp& qp) {
     }
     const std::lock_guard receives(qp.receive_lock);
     if (qp.broken || qp.alone || qp.attr.qp_state == IBV_QPS_ERR) {
-      qp.lost = true;
+      qp.lost = lost = true;
       qp.attr.qp_state = qp.state = IBV_QPS_ERR;
       flushes = flush_everything(qp);
       qp.parked_receives.clear();
@@ -166,7 +169,12 @@ int Engine::take_away(VirtualQp& qp) {
     qp.phase = Phase::Parked;
   }
   if (!flushes.empty()) show_all(*static_cast<VirtualCq*>(qp.send_cq), flushes);
+  if (lost) end_connection(qp);
   return 0;
+}
+
+void Engine::end_connection(VirtualQp& qp) {
+  if (connections != nullptr) connections->ended(qp);
 }
 
 void Engine::unhold(VirtualQp& qp) {
@@ -181,6 +189,7 @@ void Engine::unhold(VirtualQp& qp) {
     qp.phase = Phase::Translated;  // the marker may still come: completions are looked at from here on
     failed = release_held(qp);
   }
+  if (connections != nullptr) connections->exhume(qp);
   if (!failed.empty()) show_all(*static_cast<VirtualCq*>(qp.send_cq), failed);
 }
 

@@ -49,11 +49,13 @@ Answer PeerDesk::answer(const ibv_gid& from, const ibv_gid& to, const Question& 
   const bool connected = qp.qp_type != IBV_QPT_UD && qp.attr.dest_qp_num == question.from_number &&
                          (qp.attr.qp_state == IBV_QPS_RTR || qp.attr.qp_state == IBV_QPS_RTS);
   if (connected && !same(qp.attr.ah_attr.grh.dgid, from)) return refuse();  // somebody else's
-  if (!connected || qp.lost || qp.broken) return says(Said::NotThere);
-
   const auto known = static_cast<std::uint32_t>(qp.peer_epoch);
   const bool is_next = question.from_epoch == known + 1;
   const bool is_same = question.from_epoch == known;
+  if (connected && question.ask == Ask::Disconnect)  // a QP in ERR has a program that waits for it too
+    return is_next || is_same ? disconnect(qp) : refuse();
+  if (!connected || qp.lost || qp.broken) return says(Said::NotThere);
+
   switch (question.ask) {
     case Ask::Hold:
       return is_next ? hold(qp) : refuse();
@@ -110,6 +112,7 @@ Answer PeerDesk::hold(VirtualQp& qp) {
     qp.committed = false;
   }
   engine_.hold(qp);
+  if (engine_.connections != nullptr && engine_.connections->bury(qp) != 0) return says(Said::NotYet);
   // The asking end has let our marker in before it asked.
   const auto deadline = std::chrono::steady_clock::now() + engine_.options.quiesce_within;
   if (!quiesce(deadline) || engine_.grant(qp) != 0 || engine_.post_marker(qp) != 0) return says(Said::NotYet);
@@ -170,7 +173,22 @@ Answer PeerDesk::gone(VirtualQp& qp) {
     ++engine_.to_pump;
   } else {
     engine_.lose(qp, true);
+    engine_.end_connection(qp);
   }
+  return says(Said::Yes);
+}
+
+Answer PeerDesk::disconnect(VirtualQp& qp) {
+  const Phase phase = qp.phase.load();
+  if (!qp.lost && qp.own_move) return says(Said::NotYet);  // after our data: when we are back
+  if (!qp.lost && phase == Phase::Held) unhold(qp);
+  if (!qp.lost && phase == Phase::Frozen) {
+    qp.doomed = true;
+    ++engine_.to_pump;
+    return says(Said::Yes);
+  }
+  if (phase >= Phase::Parked) engine_.lose(qp, false);  // it has gone for good while it was away
+  engine_.end_connection(qp);
   return says(Said::Yes);
 }
 

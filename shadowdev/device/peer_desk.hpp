@@ -29,6 +29,7 @@ class PeerDesk {
   Answer go(VirtualQp& qp);
   Answer unhold(VirtualQp& qp);
   Answer gone(VirtualQp& qp);
+  Answer disconnect(VirtualQp& qp);
   Answer keys(VirtualContext& context, VirtualQp& qp, const Question& question);
   Answer refuse();
 

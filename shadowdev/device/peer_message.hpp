@@ -30,6 +30,7 @@ enum class Ask : std::uint8_t {
   Numbers = 9,    ///< UD: my QPs are here now
   Revoke = 10,    ///< my marker has come back: take back what let it in
   Gone = 11,      ///< my end went with its device
+  Disconnect = 12,  ///< my program has disconnected, and its kernel knows nothing of us any more
 };
 
 enum class Said : std::uint8_t {

@@ -251,6 +251,7 @@ int ShadowVerbs::destroy_qp(ibv_qp* shown) {
   auto& context = VirtualContext::of(qp->context);
   const std::lock_guard pumping(context.pump_lock);
   const std::lock_guard hold(engine_.control);
+  if (engine_.connections != nullptr) engine_.connections->destroyed(*qp);
   if (qp->marker_path != nullptr && engine_.physical.destroy_ah(qp->marker_path) == 0)
     qp->marker_path = nullptr;
   if (qp->physical != nullptr) {

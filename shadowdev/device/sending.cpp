@@ -183,6 +183,7 @@ void Engine::end_doomed(VirtualQp& qp) {
     return;
   }
   lose(qp, true);
+  end_connection(qp);
 }
 
 void Engine::tell_move_is_off(VirtualQp& qp) {

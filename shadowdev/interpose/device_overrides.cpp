@@ -8,23 +8,31 @@
 namespace rdmove::shadow {
 namespace {
 
-/// Contexts that librdmacm opens belong to its ids, whose connections the kernel makes: they are not parked
-/// yet.
-bool is_rdma_cm(void* caller) {
-  Dl_info where{};
-  if (dladdr(caller, &where) == 0 || where.dli_fname == nullptr) return false;
-  const char* file = std::strrchr(where.dli_fname, '/');
-  file = file == nullptr ? where.dli_fname : file + 1;
-  return std::strncmp(file, "librdmacm", 9) == 0;
-}
+constexpr const char* kRsockets = "this program uses rsockets, which are connections of librdmacm's own";
 
 /// Why this device is passed through as it is, or nullptr.
 const char* reason_against(ibv_device* device, void* caller) {
   if (ThisProcess::is_child()) return "this process was forked from one that is";
-  if (is_rdma_cm(caller)) return "RDMA CM opens it, whose connections are not parked yet";
+  if (is_rdma_cm(caller) && ThisProcess::passes_rdma_cm_through()) return kRsockets;
   if (device->node_type != IBV_NODE_CA) return "it is no InfiniBand or RoCE adapter";
   if (device->transport_type != IBV_TRANSPORT_IB) return "its transport is not InfiniBand's";
   return nullptr;
+}
+
+/// As libibverbs has it now.
+ibv_context* open_unshadowed(ibv_device* device) {
+  int count = 0;
+  ibv_device** list = real().ibv_get_device_list(&count);
+  ibv_context* context = nullptr;
+  int error = ENODEV;
+  for (int i = 0; i < count && context == nullptr; ++i) {
+    if (std::strcmp(list[i]->name, device->name) != 0) continue;
+    context = real().ibv_open_device(list[i]);
+    error = errno;
+  }
+  if (list != nullptr) real().ibv_free_device_list(list);
+  if (context == nullptr) errno = error;
+  return context;
 }
 
 /// The virtual context whose private copy of the device this is, or null.
@@ -35,6 +43,11 @@ VirtualContext* owner_of(const ibv_device* device) {
   for (VirtualContext* context : engine.contexts)
     if (&context->shown == device) return context;
   return nullptr;
+}
+
+/// Of a device as librdmacm has it, or null.
+const std::uint64_t* stable_guid(const ibv_device* device) {
+  return ThisProcess::is_child() ? nullptr : ThisProcess::get().devices_of_cm().guid_of(device);
 }
 
 int shadow_query_port(ibv_context* context, std::uint8_t port, ibv_port_attr* out, std::size_t size) {
@@ -48,11 +61,24 @@ ibv_qp* shadow_create_qp_ex(ibv_context*, ibv_qp_init_attr_ex* init) {
   return create_with_send_ops(shadow(), init);
 }
 
+ibv_device** get_device_list(int* count) {
+  if (!is_rdma_cm(__builtin_return_address(0)) || ThisProcess::is_child())
+    return real().ibv_get_device_list(count);
+  return ThisProcess::get().devices_of_cm().list(count);
+}
+
+void free_device_list(ibv_device** list) {
+  if (ThisProcess::is_child() || !is_rdma_cm(__builtin_return_address(0)) ||
+      !ThisProcess::get().devices_of_cm().free(list))
+    real().ibv_free_device_list(list);
+}
+
 ibv_context* open_device(ibv_device* device) {
+  const bool of_rdma_cm = is_rdma_cm(__builtin_return_address(0));
   const char* against = reason_against(device, __builtin_return_address(0));
   if (against != nullptr) {
     ThisProcess::unshadowed(device->name, against);
-    return real().ibv_open_device(device);
+    return of_rdma_cm ? open_unshadowed(device) : real().ibv_open_device(device);
   }
   ThisProcess& process = ThisProcess::get();
   const ControlThread::Opening opening(process.control());
@@ -62,12 +88,17 @@ ibv_context* open_device(ibv_device* device) {
   if (opened.device_attributes.phys_port_cnt > 1) {
     shadow().close(context);
     ThisProcess::unshadowed(device->name, "it has more than one port");
-    return real().ibv_open_device(device);
+    return of_rdma_cm ? open_unshadowed(device) : real().ibv_open_device(device);
   }
   opened.query_port = shadow_query_port;
   opened.create_qp_ex = shadow_create_qp_ex;
-  opened.guid = real().ibv_get_device_guid(device);
-  opened.index = real().ibv_get_device_index != nullptr ? real().ibv_get_device_index(device) : -1;
+  opened.of_rdma_cm = of_rdma_cm;
+  if (const std::uint64_t* guid = stable_guid(device)) {
+    opened.guid = *guid;
+  } else {
+    opened.guid = real().ibv_get_device_guid(device);
+    opened.index = real().ibv_get_device_index != nullptr ? real().ibv_get_device_index(device) : -1;
+  }
   std::vector<ibv_gid> gids;
   for (const ibv_gid_entry& row : opened.gids.rows()) gids.push_back(row.gid);
   process.link().announce(gids);
@@ -80,11 +111,13 @@ int close_device(ibv_context* context) {
 }
 
 __be64 get_device_guid(ibv_device* device) {
+  if (const std::uint64_t* guid = stable_guid(device)) return *guid;
   const VirtualContext* context = owner_of(device);
   return context != nullptr ? context->guid : real().ibv_get_device_guid(device);
 }
 
 int get_device_index(ibv_device* device) {
+  if (stable_guid(device) != nullptr) return -1;
   const VirtualContext* context = owner_of(device);
   return context != nullptr ? context->index : real().ibv_get_device_index(device);
 }
@@ -189,6 +222,14 @@ void* address(Function* function) {
 
 }  // namespace
 
+bool is_rdma_cm(void* caller) {
+  Dl_info where{};
+  if (dladdr(caller, &where) == 0 || where.dli_fname == nullptr) return false;
+  const char* file = std::strrchr(where.dli_fname, '/');
+  file = file == nullptr ? where.dli_fname : file + 1;
+  return std::strncmp(file, "librdmacm", 9) == 0;
+}
+
 bool is_shadowed(const ibv_context* context) {
   return is_virtual(*context);
 }
@@ -196,6 +237,8 @@ bool is_shadowed(const ibv_context* context) {
 const Override* find_device_override(const char* name, const char* version) {
   // Not at namespace scope: this is called before constructors have run.
   static const Override all[] = {
+      {"ibv_get_device_list", "IBVERBS_1.1", address(get_device_list)},
+      {"ibv_free_device_list", "IBVERBS_1.1", address(free_device_list)},
       {"ibv_open_device", "IBVERBS_1.1", address(open_device)},
       {"ibv_close_device", "IBVERBS_1.1", address(close_device)},
       {"ibv_get_device_guid", "IBVERBS_1.1", address(get_device_guid)},

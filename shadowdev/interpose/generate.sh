@@ -1,10 +1,11 @@
 #!/bin/bash
-# generate.sh LIBRARY OUTPUT-DIRECTORY: what a library that stands before LIBRARY has to export, from LIBRARY's own
+# generate.sh LIBRARY OUTPUT-DIRECTORY [NAME]: what a library that stands before LIBRARY has to export, from LIBRARY's own
 # dynamic symbols: trampolines.S (a jump through a slot for each function and version), names.inc (whose slot is
-# whose) and versions.map (the version nodes, in the library's order and with its parents).
+# whose) and versions.map (the version nodes, in the library's order and with its parents). NAME is one more function,
+# which other libraries of ours ask for.
 set -euo pipefail
 export LC_ALL=C
-library=$1 out=$2
+library=$1 out=$2 own=${3:-}
 
 symbols=$(readelf -W --dyn-syms "$library" |
   awk '$7 != "UND" && $7 != "ABS" && ($5 == "GLOBAL" || $5 == "WEAK") && $8 ~ /@/ { print $4, $3, $8 }' | sort -k3)
@@ -46,3 +47,4 @@ readelf -W -V "$library" | awk '
     echo "} $parent;"
     echo
   done >"$out/versions.map"
+[ -z "$own" ] || printf 'RDMOVE_1 {\n  global:\n    %s;\n};\n' "$own" >>"$out/versions.map"

@@ -6,11 +6,17 @@
 namespace rdmove::shadow {
 namespace {
 
+/// librdmacm gives its domain back with the last of its ids; programs have theirs still, with that domain in it.
 ibv_pd* alloc_pd(ibv_context* context) {
-  return is_shadowed(context) ? shadow().alloc_pd(context) : real().ibv_alloc_pd(context);
+  if (!is_shadowed(context)) return real().ibv_alloc_pd(context);
+  if (!is_rdma_cm(__builtin_return_address(0))) return shadow().alloc_pd(context);
+  ibv_pd*& kept = VirtualContext::of(context).pd_of_rdma_cm;  // only ever called with librdmacm's lock
+  if (kept == nullptr) kept = shadow().alloc_pd(context);
+  return kept;
 }
 
 int dealloc_pd(ibv_pd* pd) {
+  if (is_shadowed(pd->context) && pd == VirtualContext::of(pd->context).pd_of_rdma_cm) return 0;
   return is_shadowed(pd->context) ? shadow().dealloc_pd(pd) : real().ibv_dealloc_pd(pd);
 }
 
@@ -232,6 +238,17 @@ const Override* find_object_override(const char* name, const char* version) {
 }
 
 }  // namespace rdmove::shadow
+
+// The same for librdmacm: the library before that one asks for it (rdmacm_choose.c).
+extern "C" __attribute__((visibility("default"))) void* rdmove_choose_cm(const char* name, const char* version,
+                                                                         void* function);
+void* rdmove_choose_cm(const char* name, const char* version, void* function) {
+  using namespace rdmove::shadow;
+  ThisProcess::set_real_cm(name, version, function);
+  if (function == nullptr) return nullptr;
+  const Override* ours = find_cm_override(name, version, function);
+  return ours == nullptr ? function : ours->function;
+}
 
 // Called for each symbol that is exported, with what the real library has under it, by fill_slots.c.
 extern "C" void* rdmove_choose(const char* name, const char* version, void* function);

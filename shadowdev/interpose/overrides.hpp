@@ -1,4 +1,4 @@
-// The functions of libibverbs that stand before the real ones: each passes on what is not the shadow's, since
+// The functions of libibverbs and librdmacm that stand before the real ones: each passes on what is not the shadow's, since
 // the real library, its providers and librdmacm call the same public names with physical objects. What the
 // shadow does not have is refused as by a device that lacks it (docs/qp-state.md).
 #pragma once
@@ -16,6 +16,12 @@ struct Override {
 /// device_overrides.cpp: devices, contexts, ports, tables. object_overrides.cpp: all that is made on them.
 const Override* find_device_override(const char* name, const char* version);
 const Override* find_object_override(const char* name, const char* version);
+
+/// cm_overrides.cpp: RDMA CM.
+const Override* find_cm_override(const char* name, const char* version, void* function);
+
+/// Whether it is librdmacm that calls, from within one of its own functions.
+bool is_rdma_cm(void* caller);
 
 /// True: the context is virtual, and so is all that was made on it.
 bool is_shadowed(const ibv_context* context);

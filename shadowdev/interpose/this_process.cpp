@@ -13,6 +13,7 @@ namespace rdmove::shadow {
 namespace {
 
 std::atomic<bool> child{false};
+std::atomic<bool> passes_cm_through{false};
 
 std::string environment(const char* name, const char* otherwise) {
   const char* value = secure_getenv(name);
@@ -47,6 +48,7 @@ ControlOptions control_options() {
 }  // namespace
 
 VerbsCalls ThisProcess::real_;
+CmCalls ThisProcess::real_cm_;
 
 void ThisProcess::set_real(const char* name, const char* version, void* function) {
 #define RDMOVE_SET(member, at_version)                                          \
@@ -56,10 +58,19 @@ void ThisProcess::set_real(const char* name, const char* version, void* function
 #undef RDMOVE_SET
 }
 
+void ThisProcess::set_real_cm(const char* name, const char* version, void* function) {
+#define RDMOVE_SET(member, at_version)                                          \
+  if (std::strcmp(name, #member) == 0 && std::strcmp(version, at_version) == 0) \
+    real_cm_.member = reinterpret_cast<decltype(real_cm_.member)>(function);
+  RDMOVE_CM_CALLS(RDMOVE_SET)
+#undef RDMOVE_SET
+}
+
 ThisProcess::ThisProcess()
     : below_(real_),
       link_(environment("RDMOVE_SHADOW_LINK", "/run/rdmove/shadow.sock"), std::chrono::milliseconds(2000)),
       verbs_(below_, &link_, options()),
+      cm_(verbs_, real_cm_),
       control_(verbs_.engine(), link_, control_options()) {
   pthread_atfork(nullptr, nullptr, [] { child = true; });
   link_.connect();  // a QP may connect before the control thread runs
@@ -69,6 +80,20 @@ ThisProcess::ThisProcess()
 ThisProcess& ThisProcess::get() {
   static auto* one = new ThisProcess();
   return *one;
+}
+
+bool ThisProcess::pass_rdma_cm_through() {
+  if (passes_cm_through) return true;
+  Engine& engine = get().verbs().engine();
+  const std::lock_guard hold(engine.control);
+  for (const VirtualContext* context : engine.contexts)
+    if (context->of_rdma_cm) return false;
+  passes_cm_through = true;
+  return true;
+}
+
+bool ThisProcess::passes_rdma_cm_through() {
+  return passes_cm_through;
 }
 
 bool ThisProcess::is_child() {

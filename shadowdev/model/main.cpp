@@ -77,9 +77,9 @@ int main(int argc, char** argv) {
   auto* check = app.add_subcommand("check", "whether a snapshot is whole; 2 if not");
   check->add_option("SNAPSHOT", first, "the file")->required();
   RunOptions options{RDMOVE_SHADOW_LIBRARIES, false, {}};
-  auto* run = app.add_subcommand("run", "starts a program with our libibverbs.so.1 before the installed one");
-  run->add_option("--libraries", options.libraries, "the directory that it is in")->capture_default_str();
-  run->add_flag("--require", options.require, "do not start the program without it");
+  auto* run = app.add_subcommand("run", "starts a program with our libibverbs.so.1 and librdmacm.so.1 first");
+  run->add_option("--libraries", options.libraries, "the directory that they are in")->capture_default_str();
+  run->add_flag("--require", options.require, "do not start the program without them");
   run->add_option("PROGRAM", options.command, "the program and its arguments, after --")->required();
   CLI11_PARSE(app, argc, argv);
   if (run->parsed()) return run_program(options);

@@ -17,8 +17,13 @@ constexpr int kNotFound = 127;  // as shells say it
 }  // namespace
 
 int run_program(const RunOptions& options) {
-  const std::string library = options.libraries + "/libibverbs.so.1";
-  if (access(library.c_str(), R_OK) == 0) {
+  std::string library;
+  for (const char* name : {"libibverbs.so.1", "librdmacm.so.1"}) {
+    library = options.libraries + "/" + name;
+    if (access(library.c_str(), R_OK) != 0) break;
+    library.clear();
+  }
+  if (library.empty()) {
     const char* before = std::getenv("LD_LIBRARY_PATH");
     const std::string path =
         before == nullptr || *before == '\0' ? options.libraries : options.libraries + ":" + before;

@@ -7,8 +7,8 @@
 namespace rdmove::shadow {
 
 struct RunOptions {
-  std::string libraries;  ///< the directory with our libibverbs.so.1
-  bool require = false;   ///< no program without it
+  std::string libraries;  ///< the directory with our libibverbs.so.1 and librdmacm.so.1
+  bool require = false;   ///< no program without them
   std::vector<std::string> command;
 };
 

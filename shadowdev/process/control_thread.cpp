@@ -22,6 +22,8 @@ constexpr Milliseconds kLongestWayOut{10'000};
 constexpr Milliseconds kRelinkAfter{1'000};
 constexpr std::chrono::seconds kOpenWaits{60};
 constexpr int kPumpEvery = 100;  // milliseconds
+// Listeners whose address is not there again after this long stay silent, rather than all else with them.
+constexpr Milliseconds kListenersWithin{10'000};
 
 }  // namespace
 
@@ -76,6 +78,7 @@ void ControlThread::run() {
     poller_.dispatch(wait);
     timers_.run_due(clock_.now());
     if (engine_.to_pump.load(std::memory_order_relaxed) != 0) pump();
+    if (moved_ && engine_.connections != nullptr) engine_.connections->tend();
   }
 }
 
@@ -109,8 +112,10 @@ void ControlThread::asked_to_quiesce(Milliseconds time) {
     held_ = true;
     gate_opens_.wait_for(hold, time / 2, [&] { return opening_ == 0; });
   }
+  if (engine_.connections != nullptr) engine_.connections->close_gate();
   asked_ = true;
   goes_back_ = false;
+  settles_until_ = clock_.now() + time / 4;
   deadline_ = clock_.now() + time * 9 / 10;
   tick();
 }
@@ -187,6 +192,9 @@ bool ControlThread::step(Move& move) {
 
 void ControlThread::tick() {
   next_.cancel();
+  if (!goes_back_ && asked_ && moves_.empty() && clock_.now() < settles_until_ && engine_.connections != nullptr &&
+      !engine_.connections->is_settled())
+    return next_.set(clock_.now() + kNextRound, [this] { tick(); });
   if (!goes_back_ && asked_) begin_moves();
   for (auto move = moves_.begin(); move != moves_.end();)
     move = step(*move) ? moves_.erase(move) : std::next(move);
@@ -195,7 +203,11 @@ void ControlThread::tick() {
     return std::any_of(moves_.begin(), moves_.end(), [&](const Move& move) { return move.at == what; });
   };
   if (goes_back_) {
-    if (moves_.empty()) return end_hold();
+    if (moves_.empty()) {
+      if (all_listen()) return end_hold();
+      return next_.set(clock_.now() + kNextTry, [this] { tick(); });
+    }
+    listeners_until_ = clock_.now() + kListenersWithin;
     const bool waits_for_device = !at(At::Parking) && !at(At::Restoring);
     return next_.set(clock_.now() + (waits_for_device ? kNextTry : kNextRound), [this] { tick(); });
   }
@@ -208,6 +220,7 @@ void ControlThread::tick() {
   if (!at(At::Parking) && !at(At::Restoring) && moves_.size() == contexts) {
     asked_ = false;
     parked_at_ = clock_.now();
+    if (engine_.connections != nullptr) engine_.connections->tend();  // the kernel says goodbye while it can
     line_.released();
     return report();
   }
@@ -219,8 +232,16 @@ void ControlThread::tick() {
   next_.set(clock_.now() + kNextRound, [this] { tick(); });
 }
 
+bool ControlThread::all_listen() {
+  if (engine_.connections == nullptr || engine_.connections->come_back()) return true;
+  if (clock_.now() < listeners_until_) return false;
+  options_.say("an address that this program listened at is not there: it does not listen any more");
+  return true;
+}
+
 void ControlThread::end_hold() {
   goes_back_ = false;
+  if (engine_.connections != nullptr) engine_.connections->open_gate();
   {
     const std::lock_guard hold(gate_);
     held_ = false;

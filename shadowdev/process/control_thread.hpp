@@ -69,6 +69,7 @@ class ControlThread final : failover::conn::AgentListener {
   bool step(Move& move);  ///< true: it is over
   bool bring_back(Move& move);
   void end_hold();
+  bool all_listen();
   void report();
   void watch_link();
   void pump();
@@ -92,6 +93,8 @@ class ControlThread final : failover::conn::AgentListener {
       false;  ///< something of ours or of a peer's has moved: there may be work that waits for a try
   bool asked_ = false;      ///< the agent waits for our word
   bool goes_back_ = false;  ///< what is parked is to come back
+  Time settles_until_{};
+  Time listeners_until_{};
   Time deadline_{};
   Time parked_at_{};
   std::optional<failover::conn::Milliseconds> last_blackout_;
