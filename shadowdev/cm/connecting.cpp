@@ -99,8 +99,10 @@ int ShadowCm::connect(VirtualId& id, rdma_conn_param* parameters) {
   wait_at_gate();
   const CmState before = id.state;
   id.number = id.qp == nullptr && parameters != nullptr ? parameters->qp_num : 0;
-  id.state = CmState::Connecting;
-  const int result = forward(id, [&](rdma_cm_id* below) { return real_.rdma_connect(below, parameters); });
+  const int result = forward(id, [&](rdma_cm_id* below) {
+    id.state = CmState::Connecting;
+    return real_.rdma_connect(below, parameters);
+  });
   if (result != 0)
     id.state = before;
   else if (id.synchronous)
@@ -110,8 +112,10 @@ int ShadowCm::connect(VirtualId& id, rdma_conn_param* parameters) {
 
 int ShadowCm::accept(VirtualId& id, rdma_conn_param* parameters) {
   id.number = id.qp == nullptr && parameters != nullptr ? parameters->qp_num : 0;
-  id.state = CmState::Connecting;
-  const int result = forward(id, [&](rdma_cm_id* below) { return real_.rdma_accept(below, parameters); });
+  const int result = forward(id, [&](rdma_cm_id* below) {
+    id.state = CmState::Connecting;
+    return real_.rdma_accept(below, parameters);
+  });
   if (result != 0)
     id.state = CmState::Requested;
   else if (id.synchronous || id.qp_type == IBV_QPT_UD)  // nothing else says so

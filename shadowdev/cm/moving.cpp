@@ -95,7 +95,7 @@ int ShadowCm::bury_for_good(VirtualId& id) {
     graves_.emplace_back(physical, id.passive.has_value());  // librdmacm calls verbs when it is destroyed: not with our locks
   }
   id.buried = id.to_exhume = id.heard_end = false;
-  if (id.state == CmState::Leaving) raise(id, RDMA_CM_EVENT_DISCONNECTED, 0);
+  if (id.state == CmState::Leaving && !id.unsaid) raise(id, RDMA_CM_EVENT_DISCONNECTED, 0);
   if (id.state == CmState::Connecting) raise(id, RDMA_CM_EVENT_UNREACHABLE, -ETIMEDOUT);
   return 0;
 }
