@@ -12,8 +12,8 @@
 
 namespace rdmove::shadow {
 
-ShadowCm::ShadowCm(ShadowVerbs& verbs, const CmCalls& real)
-    : verbs_(verbs), engine_(verbs.engine()), real_(real) {
+ShadowCm::ShadowCm(ShadowVerbs& verbs, const CmCalls& real, std::chrono::milliseconds looks_every)
+    : verbs_(verbs), engine_(verbs.engine()), real_(real), looks_every_(looks_every) {
   const std::lock_guard hold(engine_.control);
   engine_.connections = this;
 }

@@ -14,6 +14,10 @@ using std::chrono::steady_clock;
 
 /// After which a connection's end is over although nobody could be told; as the kernel gives up.
 constexpr std::chrono::seconds kGoodbyeWithin{60};
+/// A guest's agent that was started again does not know its programs for a moment.
+constexpr unsigned kMissedIsGone = 2;
+/// Of all connections, in one go: other work waits meanwhile.
+constexpr unsigned kLooksAtOnce = 8;
 
 }  // namespace
 
@@ -168,6 +172,7 @@ void ShadowCm::tend() {
     if (id->state == CmState::Leaving) say_goodbye(*id);
   }
   say_farewells();
+  look_for_peers();
 }
 
 void ShadowCm::destroy_graves() {
@@ -271,6 +276,30 @@ bool ShadowCm::data_is_through(const VirtualId& id) {
   engine_.harvest_queues_of(*qp);
   const std::lock_guard state(qp->lock);
   return !id.behind_data || qp->broken || (qp->outstanding.empty() && qp->held.empty());
+}
+
+void ShadowCm::look_for_peers() {
+  unsigned looks = 0;
+  const auto now = steady_clock::now();
+  for (const Pinned& id : all()) {
+    if (id->state != CmState::Connected || now - id->looked_at < looks_every_ || looks == kLooksAtOnce) continue;
+    std::optional<Farewell> at;
+    {
+      const std::unique_lock one(id->call, std::try_to_lock);
+      if (!one.owns_lock() || id->physical != nullptr) continue;
+      const std::lock_guard control(engine_.control);
+      const VirtualQp* qp = qp_of(*id);
+      if (qp == nullptr || qp->qp_type == IBV_QPT_UD || Engine::waits(*qp)) continue;
+      at = farewell_of(*qp);
+    }
+    ++looks;
+    id->looked_at = now;
+    at->question.ask = Ask::Meet;
+    const auto answer = engine_.ask(at->from, at->to, at->question);
+    if (!answer) continue;  // silence is not an answer: its guest may be on its way
+    id->missed = answer->said == Said::NotThere ? id->missed + 1 : 0;
+    if (id->missed >= kMissedIsGone && id->state == CmState::Connected) raise(*id, RDMA_CM_EVENT_DISCONNECTED, 0);
+  }
 }
 
 void ShadowCm::say_farewells() {

@@ -80,6 +80,8 @@ struct VirtualId : rdma_cm_id {
   bool unsaid = false;       ///< rdma_disconnect() was called, and the kernel was not asked
   bool behind_data = false;  ///< and its QP was held then
   std::chrono::steady_clock::time_point leaving_since{};
+  std::chrono::steady_clock::time_point looked_at{};  ///< the control thread's, and the next
+  unsigned missed = 0;                                ///< how often nobody was at its other end
 
   // Under ShadowCm's lock.
   std::optional<Farewell> farewell;  ///< of a QP that was destroyed before its id

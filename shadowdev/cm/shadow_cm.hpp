@@ -22,7 +22,10 @@ namespace rdmove::shadow {
 
 class ShadowCm final : public Connections {
  public:
-  ShadowCm(ShadowVerbs& verbs, const CmCalls& real);
+  /// `looks_every`: how often a connection that has moved is asked for, since no kernel says that the program
+  /// at its other end was killed.
+  ShadowCm(ShadowVerbs& verbs, const CmCalls& real,
+           std::chrono::milliseconds looks_every = std::chrono::seconds(5));
   ~ShadowCm() override;
 
   /// Null: not one of ours, so librdmacm's own, or a stranger.
@@ -119,6 +122,7 @@ class ShadowCm final : public Connections {
   void say_goodbye(VirtualId& id);
   bool data_is_through(const VirtualId& id);
   void say_farewells();
+  void look_for_peers();
   std::optional<Farewell> farewell_of(const VirtualId& id);
   static Farewell farewell_of(const VirtualQp& qp);
   VirtualQp* qp_of(const VirtualId& id);  ///< with the control lock
@@ -127,6 +131,7 @@ class ShadowCm final : public Connections {
   ShadowVerbs& verbs_;
   Engine& engine_;
   const CmCalls& real_;
+  const std::chrono::milliseconds looks_every_;
 
   std::mutex lock_;
   std::condition_variable changed_;  ///< an acknowledgement, the gate, a synchronous id's end

@@ -20,7 +20,7 @@ inline constexpr std::uint16_t kPort = 7174;
 /// A program of RDMA CM: its event channel, and verbs objects for one connection.
 struct Program {
   Program(FakeCm& kernel, unsigned at, Process& in)
-      : node(at), process(in), calls(FakeCm::calls(at)), cm(in.verbs, calls), end(in.verbs, in.device) {
+      : node(at), process(in), calls(FakeCm::calls(at)), cm(in.verbs, calls, std::chrono::milliseconds(0)), end(in.verbs, in.device) {
     kernel.nodes[at] = {&in.verbs, end.context, end.pd, end.gid, true};
     channel = static_cast<CmChannel*>(cm.create_channel());
   }

@@ -176,6 +176,23 @@ TEST_F(CmTest, anEndThatIsDestroyedWhileTheOtherIsAwayIsHeardOfLater) {
   EXPECT_EQ(server.next(), RDMA_CM_EVENT_DISCONNECTED);
 }
 
+TEST_F(CmTest, aPeerThatWasKilledAfterAMoveIsMissed) {
+  connect_both();
+  move_away_and_back(client);
+  for (int i = 0; i < 5; ++i) tend();
+  expect_silence();
+  Engine& engine = server.process.verbs.engine();
+  engine.connections = nullptr;  // as whoever is killed, it says nothing
+  server.process.verbs.destroy_qp(server.id->qp);
+  server.end.qp = server.spare;
+  server.id->qp = nullptr;
+  engine.connections = &server.cm;
+  client.cm.tend();
+  EXPECT_FALSE(client.is_readable());
+  client.cm.tend();
+  EXPECT_EQ(client.next(), RDMA_CM_EVENT_DISCONNECTED);
+}
+
 TEST_F(CmTest, anEstablishedThatIsNotReadYetIsShownAfterTheMove) {
   server.listen();
   VirtualId* one = client.make_id();
