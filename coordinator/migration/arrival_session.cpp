@@ -47,6 +47,7 @@ Result<void> ArrivalSession::sourceIsDead() {
 
 void ArrivalSession::recover(const std::string& phase, const std::vector<FactRecord>& facts) {
   bool released = false;
+  look_at_drivers_ = true;
   for (const FactRecord& fact : facts) {
     if (fact.name == "released") released = true;
     if (blameOf(fact.name)) blame_ = fact.value;

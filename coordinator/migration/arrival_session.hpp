@@ -132,6 +132,7 @@ class ArrivalSession : public Session, private ArrivalActions {
   bool closing_ = false;
   bool superseded_ = false;
   bool adopted_ = false;
+  bool look_at_drivers_ = false;  ///< whether the leased VFs are still taken from the host's
   bool observing_again_ = false;
   ArrivalMachine machine_;  ///< last: destroyed first
 };

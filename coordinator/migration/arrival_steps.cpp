@@ -4,12 +4,14 @@
 
 #include <algorithm>
 #include <nlohmann/json.hpp>
+#include <utility>
 
 #include "coordinator/fabric/free_vfs.hpp"
 #include "coordinator/hypervisor/domain_xml.hpp"
 #include "coordinator/hypervisor/metadata.hpp"
 #include "coordinator/migration/agent_devices.hpp"
 #include "coordinator/migration/arrival_session.hpp"
+#include "coordinator/migration/host_driver.hpp"
 #include "coordinator/migration/model_promises.hpp"
 #include "coordinator/migration/plan_json.hpp"
 #include "coordinator/migration/traffic.hpp"
@@ -114,8 +116,11 @@ void ArrivalSession::plug(Attempt attempt) {
     return later(
         [this, attempt, error = records.error()] { answer(Step::kPlug, attempt, tl::unexpected(error)); });
   }
+  // Staging took the VFs from the host's driver. A host that was started anew since has given them back to it, and
+  // so may somebody else have; to look costs time that only a second try has.
+  const bool look = std::exchange(look_at_drivers_, true);
   offload<void>(
-      [this, plan = plan_, leases = leases_, records = *records]() -> Result<void> {
+      [this, plan = plan_, leases = leases_, records = *records, look]() -> Result<void> {
         const auto element = services_.hypervisor.metadata(plan.uuid, XmlKind::kLive);
         if (!element) return tl::unexpected(element.error());
         const auto declared =
@@ -136,6 +141,10 @@ void ArrivalSession::plug(Attempt attempt) {
           const auto give = [&](Attached attached) {
             return services_.fabric.giveIdentity(leases[i].vf, plan.vfs[i], record, attached);
           };
+          if (look) {
+            auto free = takeAgainFromHost(services_.fabric, services_.hypervisor, leases[i].vf);
+            if (!free) return free;
+          }
           if (auto live = give(Attached::kNotYet); !live) return live;
           if (auto attached = services_.hypervisor.attach(plan.uuid, leases[i].device_xml); !attached)
             return attached;

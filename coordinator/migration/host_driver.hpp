@@ -15,8 +15,8 @@ Result<void> takeFromHost(Fabric& fabric, Hypervisor& hypervisor, const VfName& 
 Result<void> giveToHost(Fabric& fabric, Hypervisor& hypervisor, const VfName& vf,
                         const IdentityRecord& record);
 
-/// Before a VF is attached again where it was: libvirt gave one with managed='yes' back to its driver as it
-/// was detached.
+/// Before a VF is attached that its host's driver may have again: libvirt gave one with managed='yes' back as it was
+/// detached, and a host that was started anew has given them all back. Success when no driver has it.
 Result<void> takeAgainFromHost(Fabric& fabric, Hypervisor& hypervisor, const VfName& vf);
 
 }  // namespace rdmove
