@@ -8,6 +8,7 @@
 #include "coordinator/hypervisor/domain_xml.hpp"
 #include "coordinator/migration/alias_grant.hpp"
 #include "coordinator/migration/arrival_session.hpp"
+#include "coordinator/migration/definition.hpp"
 #include "coordinator/migration/traffic.hpp"
 
 namespace rdmove {
@@ -61,21 +62,9 @@ void ArrivalSession::verify(Attempt attempt) {
           return failure(ErrorCode::kUnavailable, "verify the definition of " + plan.domain,
                          "libvirt has not made it persistent here yet");
         }
-        auto inactive = services_.hypervisor.xml(plan.uuid, XmlKind::kInactive);
-        if (!inactive) return tl::unexpected(inactive.error());
-        std::string wanted = *inactive;
-        bool wrong = false;
-        for (const LeasedVf& lease : leases) {
-          const auto device = findDevice(wanted, lease.alias);
-          // What another mover has made is a copy of the source's: its VF is that host's.
-          const bool copied = plan.mover == Mover::kAnother;
-          if (device && !copied && sameForGuest(device->element, lease.device_xml)) continue;
-          wrong = true;
-          auto replaced = replaceDevice(wanted, lease.alias, lease.device_xml);
-          if (!replaced) return tl::unexpected(replaced.error());
-          wanted = std::move(*replaced);
-        }
-        return wrong ? services_.hypervisor.define(wanted) : Result<void>();
+        // What another mover has made is a copy of the source's.
+        const auto defined = plan.mover == Mover::kAnother ? Defined::kElsewhere : Defined::kForThisHost;
+        return correctDefinition(services_.hypervisor, plan.uuid, leases, defined);
       },
       [this, attempt](Result<void> result) {
         if (!result) return answer(Step::kVerify, attempt, std::move(result));

@@ -14,6 +14,7 @@ DepartureSession::DepartureSession(Services& services, Examiner& examiner, Migra
     : Session(services, std::move(record)),
       examiner_(examiner),
       plan_(std::move(request)),
+      debt_(debt),
       machine_(*this,
                DepartureTimes{services.config.timeouts.unplug, plan_.options.timeout, debt, plan_.mover}) {}
 
@@ -46,7 +47,10 @@ void DepartureSession::start(const std::string& phase, const std::vector<FactRec
       word_ = parseOperatorWord(fact.value);
     }
   }
-  if (!source_vfs_.empty() && phase.empty()) {
+  // Past the point of no return, whatever the journal had no time to keep.
+  if (phase == "Handover" || phase == "Releasing") switched_ = true;
+  // The arrival that owed them has just lost its lease of them.
+  if (!source_vfs_.empty() && debt_ == Debt::kInherited) {
     if (auto held = holdSourceVfs(); !held) note(held.error().sentence());
   }
   if (!phase.empty()) {

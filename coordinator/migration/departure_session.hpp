@@ -100,6 +100,7 @@ class DepartureSession : public Session, private DepartureActions {
 
   Examiner& examiner_;
   Plan plan_;
+  const Debt debt_;
   std::vector<LeasedVf> leases_;
   std::map<DeviceAlias, VfName> source_vfs_;
   std::set<DeviceAlias> leaving_;  ///< asked to leave, not yet proven gone

@@ -6,6 +6,7 @@
 
 #include "coordinator/hypervisor/domain_xml.hpp"
 #include "coordinator/migration/agent_devices.hpp"
+#include "coordinator/migration/definition.hpp"
 #include "coordinator/migration/departure_session.hpp"
 #include "coordinator/migration/host_driver.hpp"
 #include "coordinator/migration/plan_json.hpp"
@@ -59,6 +60,23 @@ Result<std::vector<MovingVf>> missing(Hypervisor& hypervisor, const Plan& plan) 
     gone.push_back(vf);
   }
   return gone;
+}
+
+/// The arrival that this departure takes over from had not come to the definition: it may name its source's VFs.
+Result<void> defineAsItIs(Hypervisor& hypervisor, Fabric& fabric, const Plan& plan,
+                          const std::map<DeviceAlias, VfName>& vfs) {
+  const auto status = hypervisor.find(plan.uuid.str());
+  if (!status) return tl::unexpected(status.error());
+  if (!status->persistent) return {};
+  std::vector<LeasedVf> devices;
+  for (const MovingVf& vf : plan.vfs) {
+    const auto where = vfs.find(vf.declaration.alias);
+    if (where == vfs.end()) continue;
+    auto element = fabric.bind(where->second, vf);
+    if (!element) return tl::unexpected(element.error());
+    devices.push_back({vf.declaration.alias, vf.declaration.pool, where->second, std::move(*element)});
+  }
+  return correctDefinition(hypervisor, plan.uuid, devices, Defined::kElsewhere);
 }
 
 }  // namespace
@@ -268,7 +286,7 @@ void DepartureSession::replug(Attempt attempt) {
         [this, attempt, error = records.error()] { answer(Step::kReplug, attempt, tl::unexpected(error)); });
   }
   offload<Replugged>(
-      [this, plan = plan_, vfs = source_vfs_, records = *records]() -> Result<Replugged> {
+      [this, plan = plan_, vfs = source_vfs_, records = *records, debt = debt_]() -> Result<Replugged> {
         const auto gone = missing(services_.hypervisor, plan);
         if (!gone && gone.error().code == ErrorCode::kNotFound) return Replugged{gone.error()};
         if (!gone) return tl::unexpected(gone.error());
@@ -290,6 +308,10 @@ void DepartureSession::replug(Attempt attempt) {
           auto attached = services_.hypervisor.attach(plan.uuid, *element);
           if (!attached) return tl::unexpected(attached.error());
           if (auto live = give(Attached::kYes); !live) return tl::unexpected(live.error());
+        }
+        if (debt == Debt::kInherited) {
+          if (auto right = defineAsItIs(services_.hypervisor, services_.fabric, plan, vfs); !right)
+            return tl::unexpected(right.error());
         }
         return Replugged{};
       },
