@@ -123,7 +123,8 @@ void DepartureSession::timerPassed(TimerId timer) {
 
 Attempt DepartureSession::begin(Step step) {
   const Attempt attempt{++last_attempt_};
-  if (!intentJournaled() && !(report_ && report_->arrived)) {
+  const bool changes_nothing = step == Step::kNameHoldouts;
+  if (!intentJournaled() && !(report_ && report_->arrived) && !changes_nothing) {
     // Write ahead: what could not be journaled is not done. Past the switch observation has to serve instead.
     later([this, step, attempt] { answer(step, attempt, tl::unexpected(unjournaled())); });
     return attempt;

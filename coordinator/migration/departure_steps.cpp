@@ -345,29 +345,29 @@ void DepartureSession::restoreGuest(Attempt attempt) {
                    });
 }
 
+/// Asked again and again: who holds on may show only when the kernel has come to the point where it waits, and who
+/// has let go may have held before the guest was asked. No event tells of either.
 void DepartureSession::nameHoldouts() {
-  agent()->holdouts(services_.config.timeouts.agent,
-                    [this, weak = weak_from_this()](Result<std::vector<Holdout>> result) {
-                      const auto self = weak.lock();
-                      if (!self || record_.phase != "UnplugStuck") return;
-                      if (!result || result->empty()) {
-                        // Who holds on may show only when the kernel has come to the point where it waits; no
-                        // event tells of that.
-                        constexpr std::chrono::milliseconds kAskAgain{2000};
-                        ask_again_ = services_.timers.after(kAskAgain, [this, weak] {
-                          const auto again = weak.lock();
-                          if (!again || record_.phase != "UnplugStuck") return;
-                          askForUnplugAgain();
-                          nameHoldouts();
-                        });
-                        return;
-                      }
-                      const Error named{ErrorCode::kHoldouts, "take the RDMA device out of " + plan_.domain,
-                                        describe(*result) + " and does not let go",
-                                        "End it in the guest; the rest happens by itself."};
-                      blame_ = named.sentence();
-                      sayDegraded(named);
-                    });
+  agent()->holdouts(
+      services_.config.timeouts.agent, [this, weak = weak_from_this()](Result<std::vector<Holdout>> result) {
+        constexpr std::chrono::milliseconds kAskAgain{2000};
+        const auto self = weak.lock();
+        if (!self || record_.phase != "UnplugStuck") return;
+        const bool held = result && !result->empty();
+        if (held) {
+          const Error named{ErrorCode::kHoldouts, "take the RDMA device out of " + plan_.domain,
+                            describe(*result) + " and does not let go",
+                            "End it in the guest; the rest happens by itself."};
+          blame_ = named.sentence();
+          sayDegraded(named);
+        }
+        ask_again_ = services_.timers.after(kAskAgain, [this, weak, held] {
+          const auto again = weak.lock();
+          if (!again || record_.phase != "UnplugStuck") return;
+          if (!held) askForUnplugAgain();
+          nameHoldouts();
+        });
+      });
 }
 
 void DepartureSession::withdraw(Attempt attempt) {
