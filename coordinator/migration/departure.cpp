@@ -130,12 +130,16 @@ sc::result TakingIdentity::failed(const Error& error) {
 }
 
 sc::result AnnouncingRelease::done() {
-  if (cancelHeld()) return transit<Replugging>();
+  if (cancelHeld()) return back();
   return ofAnotherMover(outermost_context()) ? transit<Prepared>() : transit<Transferring>();
 }
 sc::result AnnouncingRelease::failed(const Error& error) {
   world().blame(error);
-  return transit<Replugging>();
+  return back();
+}
+/// The partner may have heard it though its answer was lost: then another mover's VM may be on its way already.
+sc::result AnnouncingRelease::back() {
+  return ofAnotherMover(outermost_context()) ? transit<Recalling>() : transit<Replugging>();
 }
 
 sc::result Prepared::done() {

@@ -91,12 +91,14 @@ void DepartureSession::lookForMover() {
 /// The partner first: once it has taken its reservation back, its hook lets nothing in, so the device that is
 /// attached here next has no rival.
 void DepartureSession::recall(Attempt attempt) {
+  announced_ = true;
   if (switched_) return settle(Step::kRecall, attempt);
   struct Word {
     bool there = false;
+    bool resumed = false;  ///< by libvirt, after a switch that nobody saw
   };
   offload<Word>(
-      [this, plan = plan_, tries = recalls_++]() -> Result<Word> {
+      [this, plan = plan_, tries = recalls_++, before = canceled_before_]() -> Result<Word> {
         const std::string what = "take back what was prepared of " + plan.domain;
         const auto status = services_.hypervisor.find(plan.uuid.str());
         if (!status && status.error().code != ErrorCode::kNotFound) return tl::unexpected(status.error());
@@ -104,17 +106,19 @@ void DepartureSession::recall(Attempt attempt) {
           return failure(ErrorCode::kConflict, what, "a migration of it runs",
                          "Wait for it, or end it with virsh domjobabort " + plan.domain + ".");
         }
+        if (status && status->run_reason == RunReason::kMigrationCanceled && !before) return Word{false, true};
         const auto partner = services_.partners.find(plan.destination);
         const auto answered = partner ? (*partner)->withdraw(plan.id, false)
                                       : Result<WithdrawAnswer>(tl::unexpected(partner.error()));
-        if (answered) return Word{answered->running_there || answered->ran_there};
+        if (answered) return Word{answered->running_there || answered->ran_there, false};
         const bool here = status && status->state == DomainState::kRunning;
         if (here && tries >= kAsked) return Word{};
         return tl::unexpected(answered.error());
       },
       [this, attempt](Result<Word> word) {
         if (!word) return answer(Step::kRecall, attempt, tl::unexpected(word.error()));
-        if (word->there) return machine_.process(DomainArrived());
+        if (word->resumed) return settle(Step::kRecall, attempt);
+        if (word->there) return arrivedThere();
         transfer_over_ = true;
         answer(Step::kRecall, attempt, {});
       });

@@ -214,33 +214,19 @@ const PartnerConfig& DepartureSession::partnerConfig() const {
 }
 
 void DepartureSession::onLifecycle(Lifecycle event, LifecycleDetail detail) {
-  const bool transferring = transfer_started_ && !transfer_over_;
+  const bool transferring = (transfer_started_ || announced_) && !transfer_over_;
   if (event == Lifecycle::kSuspended && transferring &&
       (detail == LifecycleDetail::kMigrated || detail == LifecycleDetail::kPostcopy)) {
-    switched_ = true;
-    remember("switched", "yes");
+    rememberSwitch();
     note("paused here for the switch");
     // Post-copy: the source can never run it again.
-    if (detail == LifecycleDetail::kPostcopy) machine_.process(DomainArrived());
+    if (detail == LifecycleDetail::kPostcopy) arrivedThere();
   }
   if (event == Lifecycle::kStopped && detail == LifecycleDetail::kMigrated && transferring) {
     note("libvirt says that the domain has left");
     if (adopting_) transferEnded({});
   }
-  // libvirt resumes a source that lost its destination at the switch, though the destination may run. Paused
-  // first, asked then: the guest must never run twice.
-  if (event == Lifecycle::kResumed && switched_ && !ended()) {
-    offload<void>(
-        [this, uuid = plan_.uuid] { return services_.hypervisor.suspend(uuid); },
-        [this](Result<void> paused) {
-          if (paused && !switched_) {  // settled meanwhile: it runs here, and this pause came late
-            return offload<void>([this, uuid = plan_.uuid] { return services_.hypervisor.resume(uuid); },
-                                 [](Result<void>) {});
-          }
-          note(paused ? "resumed here after the switch had begun: paused until it is known who runs it"
-                      : "cannot pause what may be a second copy: " + paused.error().sentence());
-        });
-  }
+  if (event == Lifecycle::kResumed && switched_ && !ended()) pauseSecondCopy();
   if ((event == Lifecycle::kStopped && detail != LifecycleDetail::kMigrated) ||
       event == Lifecycle::kCrashed) {
     lookWhetherRemoved();  // a domain that ends takes its devices with it
@@ -261,6 +247,7 @@ void DepartureSession::onJobCompleted() {
 void DepartureSession::onReconnected() {
   if (adopting_) adoptTransfer();
   if (unplug_attempt_) lookWhetherRemoved();
+  if (arrival_attempt_) pauseSecondCopy();
   lookForMover();
 }
 

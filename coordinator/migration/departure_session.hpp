@@ -86,6 +86,10 @@ class DepartureSession : public Session, private DepartureActions {
   void watchProgress();
   void readProgress(bool start_postcopy);
   void settle(Step step, Attempt attempt);
+  /// It runs, or has run, at the destination: what runs here from now on is a second copy.
+  void arrivedThere();
+  void rememberSwitch();
+  void pauseSecondCopy();
   void awaitArrival(Attempt attempt);
   void returnVf(Attempt attempt);
   void checkArrival();
@@ -111,6 +115,7 @@ class DepartureSession : public Session, private DepartureActions {
   std::optional<Attempt> mover_attempt_;
   std::chrono::nanoseconds held_until_{0};  ///< CLOCK_BOOTTIME; 0 after a reboot: it has passed
   int recalls_ = 0;
+  bool announced_ = false;  ///< another mover's VM: the partner may let it in from now on, whatever we wait for
   bool transfer_started_ = false;  ///< journaled before the call: libvirt may be migrating
   bool transfer_running_ = false;  ///< our own call has not returned
   bool transfer_over_ = false;

@@ -78,11 +78,47 @@ void DepartureSession::settle(Step step, Attempt attempt) {
       },
       [this, step, attempt](Result<WhoRuns> who) {
         if (!who) return answer(step, attempt, tl::unexpected(who.error()));
-        if (who->there) return machine_.process(DomainArrived());
+        if (who->there) return arrivedThere();
         switched_ = false;  // proven: the RESUMED that follows is ours
         remember("switched", "no");
         if (!who->paused_here) return answer(step, attempt, {});
         inWorker(step, attempt, [this, uuid = plan_.uuid] { return services_.hypervisor.resume(uuid); });
+      });
+}
+
+void DepartureSession::rememberSwitch() {
+  if (switched_) return;
+  switched_ = true;
+  remember("switched", "yes");
+}
+
+/// Its pause for the switch may have gone unseen.
+void DepartureSession::arrivedThere() {
+  rememberSwitch();
+  machine_.process(DomainArrived());
+}
+
+/// libvirt resumes a source that lost its destination at the switch, though the destination may run. Paused
+/// first, asked then: the guest must never run twice. One that has come from elsewhere is no copy.
+void DepartureSession::pauseSecondCopy() {
+  offload<bool>(
+      [this, uuid = plan_.uuid]() -> Result<bool> {
+        const auto status = services_.hypervisor.find(uuid.str());
+        if (!status && status.error().code == ErrorCode::kNotFound) return false;
+        if (!status) return tl::unexpected(status.error());
+        const bool came = status->run_reason == RunReason::kMigrated || status->run_reason == RunReason::kPostcopy;
+        if (status->state != DomainState::kRunning || came) return false;
+        if (auto paused = services_.hypervisor.suspend(uuid); !paused) return tl::unexpected(paused.error());
+        return true;
+      },
+      [this](Result<bool> paused) {
+        if (!paused) return note("cannot pause what may be a second copy: " + paused.error().sentence());
+        if (!*paused) return;
+        if (!switched_) {  // settled meanwhile: it runs here, and this pause came late
+          return offload<void>([this, uuid = plan_.uuid] { return services_.hypervisor.resume(uuid); },
+                               [](Result<void>) {});
+        }
+        note("resumed here after the switch had begun: paused until it is known who runs it");
       });
 }
 

@@ -8,13 +8,13 @@
 //   Unplugging               the device leaves                                -> TakingIdentity | Replugging
 //                                                                                | UnplugStuck
 //   UnplugStuck              asked and not gone: Degraded, waits              -> Replugging
-//   TakingIdentity           off the source's VF, read back                   -> AnnouncingRelease |
-//   Replugging AnnouncingRelease        the partner knows, durably                       -> Transferring |
-//   Prepared | Replugging Prepared                 another mover's migration is waited for          ->
-//   Transferring | Recalling | Handover Recalling                none came: the partner lets none in any more
-//   -> Replugging | Handover Transferring             libvirt's migration                              ->
-//   Handover | Settling Settling                 it failed: who runs the domain?                  ->
-//   Replugging | Recalling | Handover
+//   TakingIdentity           off the source's VF, read back                   -> AnnouncingRelease | Replugging
+//   AnnouncingRelease        the partner knows, durably                       -> Transferring | Prepared
+//                                                                                | Replugging | Recalling
+//   Prepared                 another mover's migration is waited for          -> Transferring | Recalling | Handover
+//   Recalling                none came: the partner lets none in any more     -> Replugging | Handover (retried)
+//   Transferring             libvirt's migration                              -> Handover | Settling
+//   Settling                 it failed: who runs the domain?                  -> Replugging | Recalling | Handover
 //                                                                                (retried)
 //   Handover                 past the point of no return: the arrival's turn  -> Releasing
 //   Releasing                the VFs that were left go to their pool          -> Completed
@@ -243,6 +243,9 @@ struct AnnouncingRelease : Work<AnnouncingRelease, Step::kAnnounceRelease> {
   sc::result done();
   sc::result failed(const Error& error);
   sc::result cancelled() { return holdCancel(); }
+
+ private:
+  sc::result back();
 };
 
 /// Another mover's turn. From its first sign on the migration is looked at as one that a restarted daemon

@@ -269,6 +269,7 @@ void DepartureSession::takeIdentity(Attempt attempt) {
 }
 
 void DepartureSession::announceRelease(Attempt attempt) {
+  announced_ = plan_.mover == Mover::kAnother;
   inWorker(Step::kAnnounceRelease, attempt, [this, plan = plan_, before = traffic_before_]() -> Result<void> {
     const auto partner = services_.partners.find(plan.destination);
     if (!partner) return tl::unexpected(partner.error());

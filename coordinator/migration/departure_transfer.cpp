@@ -178,6 +178,8 @@ void DepartureSession::awaitArrival(Attempt attempt) {
   if (!following_) follow();
   // After a restart, or when the call ended with an error past the switch, look at what is.
   if (!transfer_over_ && !transfer_running_) adoptTransfer();
+  // What libvirt resumed while nobody looked gives no event any more.
+  if (!transfer_running_) pauseSecondCopy();
   later([this] { checkArrival(); });
 }
 
@@ -274,7 +276,7 @@ void DepartureSession::partnerReported(ArrivalReport report) {
     services_.bulletin.publish(
         {record_, progress_, plan_.destination.str() + ": " + report_->phase, report_->phase});
   }
-  if (report_->arrived && transfer_started_) machine_.process(DomainArrived());
+  if (report_->arrived && transfer_started_) arrivedThere();
   checkArrival();
 }
 
