@@ -189,7 +189,8 @@ TEST_F(EvacuationSimulation, who_finds_no_vf_stays_as_it_was) {
   EXPECT_EQ(livingOn(*yard.world, 1), 2U);
   EXPECT_EQ(livingOn(*yard.world, 0), 1U);
   std::string why;
-  for (const Member& member : yard.account()->members) why += member.row.reason;
+  const auto account = yard.account();
+  for (const Member& member : account->members) why += member.row.reason;
   EXPECT_THAT(why, HasSubstr("pool fabric has 0 VFs free, 1 needed"));
 }
 
