@@ -107,6 +107,10 @@ Result<void> SimulatedFabric::takeIdentity(const VfName& name, const Identity& i
   const auto vf = touch(name, "take the identity off " + name.str());
   if (!vf) return tl::unexpected(vf.error());
   const std::string given = kept && !kept->given.empty() ? kept->given : addressOf(identity);
+  for (const auto& [uuid, domain] : host_.domains) {
+    if (!domain.device || domain.device->vf != name) continue;
+    world_.broken({"a VM keeps what it has", world_.guest(uuid)->name + " was to lose its identity on " + name.str()});
+  }
   if ((*vf)->address == given) {
     const std::string before = kept ? addressIn(kept->before) : "";
     (*vf)->address = !before.empty() && before != given ? before : (*vf)->own;
