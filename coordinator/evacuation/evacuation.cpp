@@ -12,6 +12,10 @@ namespace rdmove::evacuation {
 namespace {
 
 constexpr std::chrono::milliseconds kTryAgain{1000};
+/// A migration that a restart interrupted may leave a reservation behind, of which the source knows nothing: it ends
+/// by itself after lease_hold_ms, two minutes by default.
+constexpr std::chrono::microseconds kReservationEnds = std::chrono::seconds(150);
+constexpr std::chrono::milliseconds kLookAgain{10000};
 constexpr std::size_t kMostMigrations = 1000;  ///< that the journal keeps
 
 bool isReserved(const std::string& phase) {
@@ -24,6 +28,12 @@ std::set<HostName> fullOnes(const Member& member) {
     if (each.full) hosts.insert(each.destination);
   }
   return hosts;
+}
+
+/// What is in its way may be its own reservation from before a restart.
+bool mayBecomeFree(const Member& member, std::int64_t now_us) {
+  return !member.tried.empty() && !member.tried.back().full &&
+         now_us - member.row.ended_us < kReservationEnds.count();
 }
 
 std::string silentOnes(const Rooms& rooms) {
@@ -200,6 +210,12 @@ void Evacuation::beginWhatFits(const Rooms& rooms, std::multimap<HostName, Need>
     const Choice choice =
         choose(member.need, member.row.destination, rooms.rooms, coming, fullOnes(member));
     all[i].state = Turn::State::kOver;
+    if (choice.when == Choice::When::kNever && mayBecomeFree(member, now())) {
+      again_ = timers_.after(kLookAgain, [weak = weak_from_this()] {
+        if (const auto self = weak.lock()) self->look();
+      });
+      continue;
+    }
     if (choice.when == Choice::When::kNever) stay(member, choice.why_not + silentOnes(rooms));
     if (choice.when != Choice::When::kNow) continue;
     if (!begin(member, choice.host)) continue;
@@ -257,6 +273,7 @@ void Evacuation::wait(Member& member, const std::string& reason, bool full) {
   member.row.tried = triesToJson(member.tried);
   member.row.state = EvacuatedState::kWaiting;
   member.row.migration = MigrationId();
+  member.row.ended_us = now();
   member.reserved = false;
   keep(member);
   say(fmt::format("{} is tried again{}: {}", member.row.domain, full ? " elsewhere" : "", reason));

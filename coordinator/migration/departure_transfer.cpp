@@ -103,7 +103,8 @@ void DepartureSession::adoptTransfer() {
                             told_adoption_ = true;
                             return watchProgress();
                           }
-                          transferEnded(failure(ErrorCode::kUnavailable, "migrate " + plan_.domain,
+                          // Cancelled, and not failed: whoever began it may begin it again.
+                          transferEnded(failure(ErrorCode::kCancelled, "migrate " + plan_.domain,
                                                 "libvirt's job ended and the domain is still here (" +
                                                     status->state_text + ")"));
                         });

@@ -179,13 +179,13 @@ TEST(TextOutput, the_closing_sentence_ends_with_the_migration) {
 
 TEST(JsonOutput, has_the_protos_names_and_all_fields) {
   v1::ListReply reply;
-  EXPECT_EQ(JsonFormatter().format(reply), "{\"migrations\":[]}\n");
+  EXPECT_EQ(JsonFormatter().format(reply), "{\"migrations\":[],\"evacuations\":[]}\n");
   *reply.add_migrations() = summary();
   EXPECT_EQ(JsonFormatter().format(reply),
             "{\"migrations\":[{\"id\":\"vm1-20261130-0a1b2c\",\"role\":\"departure\",\"domain\":\"vm1\","
             "\"uuid\":\"\","
             "\"partner\":\"hostb\",\"phase\":\"Completed\",\"outcome\":\"Completed\",\"error\":\"\","
-            "\"created_us\":\"0\",\"updated_us\":\"1796028187000000\"}]}\n");
+            "\"created_us\":\"0\",\"updated_us\":\"1796028187000000\"}],\"evacuations\":[]}\n");
 }
 
 TEST(AgentOutput, is_the_agents_own_object) {

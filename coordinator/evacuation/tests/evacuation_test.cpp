@@ -343,6 +343,34 @@ TEST_F(EvacuationTest, a_migration_that_the_restart_interrupted_gets_another_tur
   EXPECT_THAT(world->departed, ElementsAre("vm1 to hostb", "vm2 to hostb", "vm1 to hostb"));
 }
 
+// Its reservation from before the restart holds the VF that it needs, until that ends by itself.
+TEST_F(EvacuationTest, an_interrupted_migration_waits_for_its_own_reservation_to_end) {
+  request.limits.max_parallel = 1;
+  begin();
+  fact("vm1-1", blameFact(ErrorCode::kCancelled));
+  world->rooms.rooms = {room(kHostb, 0)};
+  end("vm1-1", Outcome::kRefused, "the daemon was restarted in Reserving");
+  EXPECT_EQ(row("vm1").state, EvacuatedState::kWaiting);
+  ASSERT_TRUE(timers.armed);
+  world->rooms.rooms = {room(kHostb, 1)};
+  timers.armed();
+  world->answer();
+  EXPECT_EQ(row("vm1").state, EvacuatedState::kMoving);
+}
+
+TEST_F(EvacuationTest, an_interrupted_migration_does_not_wait_for_ever) {
+  request.limits.max_parallel = 1;
+  begin();
+  fact("vm1-1", blameFact(ErrorCode::kCancelled));
+  world->rooms.rooms = {room(kHostb, 0)};
+  end("vm1-1", Outcome::kRefused, "the daemon was restarted in Reserving");
+  clock.moment.wall += std::chrono::seconds(200);
+  timers.armed();
+  world->answer();
+  EXPECT_EQ(row("vm1").state, EvacuatedState::kStayed);
+  EXPECT_TRUE(evacuation->over());
+}
+
 TEST_F(EvacuationTest, a_migration_that_the_operator_cancelled_gets_none) {
   begin();
   fact("vm1-1", blameFact(ErrorCode::kCancelled));

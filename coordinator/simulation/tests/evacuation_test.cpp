@@ -137,6 +137,15 @@ class EvacuationSimulation : public testing::Test {
       return domain != nullptr && domain->runs() && domain->device.has_value();
     }));
   }
+  static std::string reasons(Yard& yard) {
+    const auto account = yard.account();
+    std::string all;
+    for (const Member& member : account->members) {
+      for (const auto& each : member.tried) all += member.row.domain + " was tried: " + each.reason + "\n";
+      all += fmt::format("{} {}: {}\n", member.row.domain, toString(member.row.state), member.row.reason);
+    }
+    return all;
+  }
 };
 
 TEST_F(EvacuationSimulation, empties_the_host_two_at_a_time) {
@@ -188,10 +197,7 @@ TEST_F(EvacuationSimulation, who_finds_no_vf_stays_as_it_was) {
   EXPECT_EQ(yard.account()->record.outcome, EvacuationOutcome::kIncomplete);
   EXPECT_EQ(livingOn(*yard.world, 1), 2U);
   EXPECT_EQ(livingOn(*yard.world, 0), 1U);
-  std::string why;
-  const auto account = yard.account();
-  for (const Member& member : account->members) why += member.row.reason;
-  EXPECT_THAT(why, HasSubstr("pool fabric has 0 VFs free, 1 needed"));
+  EXPECT_THAT(reasons(yard), HasSubstr("pool fabric has 0 VFs free, 1 needed"));
 }
 
 TEST_F(EvacuationSimulation, a_second_one_is_refused_while_the_first_runs) {
@@ -240,7 +246,7 @@ TEST_F(EvacuationSimulation, goes_on_after_a_kill_at_any_write) {
     EXPECT_TRUE(yard.violations.empty()) << yard.violations.front();
     EXPECT_EQ(livingOn(*yard.world, 0) + livingOn(*yard.world, 1), kGuests);
     if (!yard.account()) continue;  // it was not journaled: nothing had begun
-    EXPECT_EQ(yard.account()->record.outcome, EvacuationOutcome::kCompleted);
+    EXPECT_EQ(yard.account()->record.outcome, EvacuationOutcome::kCompleted) << reasons(yard);
     EXPECT_EQ(livingOn(*yard.world, 1), kGuests);
     EXPECT_LE(yard.most_at_once, 2U);
     if (yard.starts > 2) ++went_on;
