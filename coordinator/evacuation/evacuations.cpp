@@ -108,6 +108,7 @@ struct Evacuations::Asking {
   std::map<DomainUuid, evacuation::Conversation> said;
   std::map<DomainUuid, std::shared_ptr<AgentLink>> links;
   std::vector<Finding> findings;
+  std::set<DomainUuid> unknown;  ///< whose agent has left a question open: told once
   std::size_t open = 0;
 };
 
@@ -136,6 +137,7 @@ void Evacuations::askGuests(std::vector<Candidate> vms, std::function<void(Askin
                         host = services_.config.host.str()](const char* method, const Result<std::string>& answer) {
       if (alive.expired()) return;
       if (!answer) {
+        if (!asking->unknown.insert(uuid).second) return answered();
         asking->findings.push_back({Severity::kWarning, "peers-unknown",
                                     fmt::format("It is not known to whom {} talks: {}", domain,
                                                 answer.error().sentence()),

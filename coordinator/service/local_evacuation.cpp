@@ -105,7 +105,9 @@ grpc::Status LocalService::Evacuate(grpc::ServerContext* context, const v1::Evac
                                            : evacuations_.account(begun->id);
           if (!account) return done(tl::unexpected(account.error()));
           auto first = begun->id.empty() ? nothingToMove(host) : updateOf(*account, host, "");
-          *first.mutable_plan() = toMessage(begun->draft, *account, host);
+          // Of an empty host there is a plan only if it says something more.
+          if (!begun->id.empty() || !begun->draft.findings.empty())
+            *first.mutable_plan() = toMessage(begun->draft, *account, host);
           queue->push(std::move(first));
           done(begun->id.empty() ? nullptr
                                  : std::make_shared<Listening>(services_, evacuations_, begun->id, queue));
