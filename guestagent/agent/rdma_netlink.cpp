@@ -5,7 +5,6 @@
 #include <rdma/rdma_netlink.h>
 #include <spdlog/spdlog.h>
 
-#include <array>
 #include <boost/asio/post.hpp>
 #include <cerrno>
 #include <cstring>
@@ -13,6 +12,7 @@
 
 #include "guestagent/agent/anchor.hpp"
 #include "guestagent/agent/child_task.hpp"
+#include "guestagent/agent/rdma_message.hpp"
 #include "guestagent/agent/remote_end.hpp"
 #include "guestagent/agent/traffic.hpp"
 #include "guestagent/protocol/limits.hpp"
@@ -30,23 +30,6 @@ struct Listed {
   std::uint32_t index = 0;
   RdmaDevice device;
 };
-
-using Attributes = std::array<nlattr*, RDMA_NLDEV_ATTR_MAX>;
-
-// Not nlmsg_parse: its table is indexed by the newest attribute that this header knows, and newer kernels
-// send more.
-Attributes attributes_of(const nlmsghdr& message) {
-  Attributes out{};
-  auto* at = nlmsg_attrdata(&message, 0);
-  for (int left = nlmsg_attrlen(&message, 0); nla_ok(at, left); at = nla_next(at, &left)) {
-    if (static_cast<std::size_t>(nla_type(at)) < out.size()) out[static_cast<std::size_t>(nla_type(at))] = at;
-  }
-  return out;
-}
-
-std::string text_of(nlattr* attribute) {
-  return attribute == nullptr ? std::string{} : nla_get_string(attribute);
-}
 
 std::vector<Listed> list_devices(NetlinkSocket& socket) {
   std::vector<Listed> out;
@@ -98,26 +81,14 @@ std::vector<Listed> list_with_netdevs(NetlinkSocket& socket) {
   return out;
 }
 
-/// The port's hardware counters (what `rdma statistic` shows), added to `out` where sysfs has not told them.
+/// Added to `out` where sysfs has not told them.
 void add_statistics(NetlinkSocket& socket, std::uint32_t device, std::uint32_t port,
                     std::map<std::string, std::uint64_t>& out) {
   nl_msg* message = nlmsg_alloc_simple(command(RDMA_NLDEV_CMD_STAT_GET), 0);
   nla_put_u32(message, RDMA_NLDEV_ATTR_DEV_INDEX, device);
   nla_put_u32(message, RDMA_NLDEV_ATTR_PORT_INDEX, port);
   // A driver without any answers EOPNOTSUPP or EINVAL: then there are none.
-  socket.get(message, [&](const nlmsghdr& answer) {
-    auto* table = attributes_of(answer)[RDMA_NLDEV_ATTR_STAT_HWCOUNTERS];
-    if (table == nullptr) return;
-    auto* entry = static_cast<nlattr*>(nla_data(table));
-    for (int left = nla_len(table); nla_ok(entry, left); entry = nla_next(entry, &left)) {
-      auto* name = nla_find(static_cast<nlattr*>(nla_data(entry)), nla_len(entry),
-                            RDMA_NLDEV_ATTR_STAT_HWCOUNTER_ENTRY_NAME);
-      auto* value = nla_find(static_cast<nlattr*>(nla_data(entry)), nla_len(entry),
-                             RDMA_NLDEV_ATTR_STAT_HWCOUNTER_ENTRY_VALUE);
-      if (name == nullptr || value == nullptr || out.size() >= protocol::limits::counters) continue;
-      out.emplace(text_of(name), nla_get_u64(value));
-    }
-  });
+  socket.get(message, [&](const nlmsghdr& answer) { read_statistics(answer, out); });
 }
 
 // Runs in a child: the kernel answers only when nobody holds the device any more.
