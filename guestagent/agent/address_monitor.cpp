@@ -17,7 +17,8 @@ class NetlinkWatch final : public AddressEvents::Watch {
  public:
   NetlinkWatch(boost::asio::io_context& io, std::function<void()> changed)
       : changed_(std::move(changed)), socket_(NETLINK_ROUTE), events_(io) {
-    nl_socket_add_memberships(socket_.get(), RTNLGRP_IPV4_IFADDR, RTNLGRP_IPV6_IFADDR, 0);
+    nl_socket_add_memberships(socket_.get(), RTNLGRP_IPV4_IFADDR, RTNLGRP_IPV6_IFADDR, RTNLGRP_IPV4_ROUTE,
+                              RTNLGRP_IPV6_ROUTE, 0);
     events_.assign(::dup(nl_socket_get_fd(socket_.get())));
     wait();
   }

@@ -13,6 +13,20 @@ bool is_managers_work(const CapturedItem& address) {
   return !(v6 && (address.expires || address.text.starts_with("fe80:")));
 }
 
+/// Else `missing` is the first that is not there.
+bool has_routes(NetworkState& network, const LinkInfo& link, const CapturedLink& captured, std::string& missing) {
+  if (captured.routes.empty()) return true;
+  const auto now = network.capture(link);
+  const auto is_there = [&](const CapturedItem& wanted) {
+    return now && std::any_of(now->routes.begin(), now->routes.end(),
+                              [&](const auto& route) { return route.text == wanted.text; });
+  };
+  const auto lacking = std::find_if_not(captured.routes.begin(), captured.routes.end(), is_there);
+  if (lacking == captured.routes.end()) return true;
+  missing = lacking->text;
+  return false;
+}
+
 }  // namespace
 
 ManagedDevice::ManagedDevice(Services& services, const CapturedDevice& captured, milliseconds until,
@@ -38,6 +52,8 @@ bool ManagedDevice::find(const LinkInfo& link, const CapturedLink& captured) {
     missing_ = wanted.text;
     return false;
   }
+  // After the addresses: a manager sets them first, and a route by a gateway needs one.
+  if (!has_routes(services_.network, link, captured, missing_)) return false;
   restored_.links.push_back({link.index, link.name, link.identity, std::move(addresses), captured.index,
                              link.address, link.broadcast});
   for (const auto& child : captured.children) {

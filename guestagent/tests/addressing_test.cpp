@@ -47,6 +47,30 @@ TEST_F(ManagedTest, a_manager_that_does_nothing_has_half_of_the_deadline) {
   EXPECT_THAT(restored[0]->warnings, ElementsAre(HasSubstr("NetworkManager did not put 10.0.0.5/24 back")));
 }
 
+TEST_F(ManagedTest, routes_are_waited_for_as_addresses_are) {
+  prepare_managed();
+  network.present = {"10.0.0.5/24"};
+  network.state.routes.clear();
+  restore();
+  EXPECT_THAT(restored, IsEmpty());
+  network.state.routes = {{"default", {2}}};
+  address_events.change();
+  ASSERT_EQ(restored.size(), 1U);
+  EXPECT_EQ(restored[0]->devices[0].managed_by, "NetworkManager");
+  EXPECT_EQ(network.brought_up, 0);
+}
+
+TEST_F(ManagedTest, a_route_that_the_manager_does_not_put_back_is_put_back_and_named) {
+  prepare_managed();
+  network.present = {"10.0.0.5/24"};
+  network.state.routes.clear();
+  restore();
+  timers.advance(milliseconds(500));
+  ASSERT_EQ(restored.size(), 1U);
+  EXPECT_EQ(network.brought_up, 1);
+  EXPECT_THAT(restored[0]->warnings, ElementsAre(HasSubstr("NetworkManager did not put default back")));
+}
+
 TEST_F(ManagedTest, what_the_kernel_makes_by_itself_is_not_waited_for) {
   network.state.addresses.push_back({"fe80::9/64", {}});
   network.state.addresses.push_back({"2001:db8::7/64", {}, true});
