@@ -17,7 +17,7 @@ Shadowed::Shadowed(std::string vm, std::string name, const std::string& words)
     : vm_(std::move(vm)), name_(std::move(name)) {
   Shell::guest(vm_, "rm -f /run/" + name_ +
                         ".*; (rdmove-shadow run --require --libraries /usr/lib/rdmove/shadow -- " + words + " >" +
-                        file("log") + " 2>&1 </dev/null & echo $! >" + file("pid") + "; wait $!; echo $? >" +
+                        file("log") + " 2>" + file("err") + " </dev/null & echo $! >" + file("pid") + "; wait $!; echo $? >" +
                         file("status") + ") >/dev/null 2>&1 &");
 }
 
@@ -38,11 +38,11 @@ std::string Shadowed::status() const {
 }
 
 std::string Shadowed::log() const {
-  return Shell::guest(vm_, "tail -n 40 " + file("log")).output;
+  return Shell::guest(vm_, "tail -n 40 " + file("log") + " " + file("err")).output;
 }
 
 int Shadowed::lines_with(const std::string& words) const {
-  return std::atoi(Shell::guest(vm_, "grep -c '" + words + "' " + file("log")).output.c_str());
+  return std::atoi(Shell::guest(vm_, "cat " + file("log") + " " + file("err") + " | grep -c '" + words + "'").output.c_str());
 }
 
 void Shadow::move(const Step& step) {

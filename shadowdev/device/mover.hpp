@@ -9,6 +9,8 @@
 
 #include <map>
 #include <string_view>
+#include <utility>
+#include <vector>
 
 #include "shadowdev/device/engine.hpp"
 #include "shadowdev/device/vacuum.hpp"
@@ -56,6 +58,8 @@ class Mover {
   Result<Step> connect(Lock& hold);
   void reconnect(VirtualQp& qp, Progress& progress, Lock& hold);
   void announce(Lock& hold);
+  void hold_senders(Lock& hold);
+  void tell_senders(Question question, Lock& hold);
   [[nodiscard]] bool has_our_gids(const std::vector<ibv_gid_entry>& now) const;
   bool settle_with_peer(VirtualQp& qp, Progress& progress, Lock& hold);
   [[nodiscard]] Question about(const VirtualQp& qp, Ask what) const;
@@ -67,6 +71,8 @@ class Mover {
   Engine& engine_;
   VirtualContext& context_;
   Stage stage_ = Stage::Live;
+  bool asked_senders_ = false;  ///< of datagrams, to keep them
+  std::vector<std::pair<ibv_gid, ibv_gid>> senders_;  ///< ours, and those who do
   std::map<VirtualQp*, Progress> progress_;
   std::optional<Vacuum> vacuum_;
 };

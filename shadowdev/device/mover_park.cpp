@@ -63,6 +63,7 @@ Result<void> Mover::begin_park() {
   context_.ready = false;  // peers that come back now wait until we do
   stage_ = Stage::Draining;
   progress_.clear();
+  asked_senders_ = false;
   vacuum_.reset();
   for (VirtualCq* cq : context_.cqs) cq->target.store(&cq->gate, std::memory_order_release);
   for (VirtualQp* qp : context_.qps) {
@@ -125,6 +126,7 @@ Result<Mover::Step> Mover::drain(Lock& hold) {
   const std::vector<VirtualQp*> all = context_.qps;
   for (VirtualQp* qp : all)
     if (const int error = engine_.grant(*qp)) return failed("letting the peer's marker in", error);
+  if (!asked_senders_) hold_senders(hold);
   bool agreed = true;
   for (VirtualQp* qp : all) {
     if (!is_here(qp)) continue;  // its program has destroyed it
@@ -239,6 +241,11 @@ Result<Mover::Step> Mover::clear() {
 void Mover::roll_back() {
   Lock hold(engine_.control);
   if (stage_ != Stage::Draining) return;
+  if (!senders_.empty()) {
+    Question question;
+    question.ask = Ask::Back;
+    tell_senders(question, hold);
+  }
   const std::vector<VirtualQp*> all = context_.qps;
   for (VirtualQp* qp : all) {
     if (!is_here(qp)) continue;

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cerrno>
 #include <cstring>
+#include <utility>
 
 #include "shadowdev/device/mover.hpp"
 #include "shadowdev/device/plumbing.hpp"
@@ -207,6 +208,42 @@ Result<Mover::Step> Mover::connect(Lock& hold) {
   return Step::Done;
 }
 
+/// Once: what somebody sends all the same is lost by right.
+void Mover::hold_senders(Lock& hold) {
+  asked_senders_ = true;
+  senders_.clear();
+  const bool has_any = std::any_of(context_.qps.begin(), context_.qps.end(),
+                                   [](const VirtualQp* qp) { return qp->qp_type == IBV_QPT_UD; });
+  if (!has_any || engine_.peers == nullptr) return;
+  Question question;
+  question.ask = Ask::Away;
+  const GidTable ours = context_.gids;
+  hold.unlock();
+  for (const auto& [from, to] : engine_.peers->known()) {
+    if (!ours.has(from)) continue;
+    const auto answer = engine_.ask(from, to, question);
+    if (answer && answer->said == Said::Yes) senders_.emplace_back(from, to);
+  }
+  hold.lock();
+}
+
+/// Those who keep their datagrams are asked until they have heard it.
+void Mover::tell_senders(Question question, Lock& hold) {
+  const GidTable ours = context_.gids;
+  const auto keep = std::exchange(senders_, {});
+  hold.unlock();
+  for (const auto& [from, to] : engine_.peers->known()) {
+    if (!ours.has(from)) continue;
+    const auto is_it = [&, &mine = from, &other = to](const auto& one) {
+      return same(one.first, mine) && same(one.second, other);
+    };
+    const bool keeps = std::any_of(keep.begin(), keep.end(), is_it);
+    for (unsigned tries = keeps ? kMostTries : 1; tries > 0 && !engine_.ask(from, to, question); --tries) {
+    }
+  }
+  hold.lock();
+}
+
 void Mover::announce(Lock& hold) {
   Question question;
   question.ask = Ask::Numbers;
@@ -214,11 +251,7 @@ void Mover::announce(Lock& hold) {
     if (qp->qp_type == IBV_QPT_UD && qp->physical != nullptr && question.pairs.size() < kMostPairs)
       question.pairs.emplace_back(qp->qp_num, qp->physical->qp_num);
   if (question.pairs.empty() || engine_.peers == nullptr) return;
-  const GidTable ours = context_.gids;
-  hold.unlock();
-  for (const auto& [from, to] : engine_.peers->known())
-    if (ours.has(from)) engine_.ask(from, to, question);
-  hold.lock();
+  tell_senders(question, hold);
 }
 
 }  // namespace rdmove::shadow

@@ -193,6 +193,8 @@ struct VirtualContext : verbs_context {
   std::unordered_set<std::uint32_t> retired_numbers;
   std::map<FarNumber, std::uint32_t> far_numbers;   ///< UD: program's -> physical
   std::map<FarNumber, std::uint32_t> far_programs;  ///< UD: physical -> program's
+  /// UD: whose device is away, and until when that is believed; by GID, with number 0.
+  std::map<FarNumber, std::chrono::steady_clock::time_point> away;
 
   std::mutex async_lock;
   int async_backlog_fd = -1;

@@ -21,6 +21,11 @@ VirtualQp* find(VirtualContext& context, std::uint32_t number) {
   return found == context.qps.end() ? nullptr : *found;
 }
 
+/// Of none of its QPs.
+bool is_of_device(Ask what) {
+  return what == Ask::Numbers || what == Ask::Away || what == Ask::Back;
+}
+
 }  // namespace
 
 Answer PeerDesk::refuse() {
@@ -39,11 +44,18 @@ Answer PeerDesk::answer(const ibv_gid& from, const ibv_gid& to, const Question& 
   const auto context =
       std::find_if(engine_.contexts.begin(), engine_.contexts.end(), [&](VirtualContext* one) {
         return one->gids.has(to) &&
-               (question.ask == Ask::Numbers || find(*one, question.to_number) != nullptr);
+               (is_of_device(question.ask) || find(*one, question.to_number) != nullptr);
       });
   if (context == engine_.contexts.end()) return says(Said::NotThere);
   if (question.ask == Ask::Meet) return meet(**context, question);
   if (question.ask == Ask::Numbers) return numbers(**context, from, question);
+  if (is_of_device(question.ask)) {
+    if (question.ask == Ask::Away)
+      mark_away(**context, from);
+    else
+      mark_back(engine_, **context, from);
+    return says(Said::Yes);
+  }
 
   VirtualQp& qp = *find(**context, question.to_number);
   const bool connected = qp.qp_type != IBV_QPT_UD && qp.attr.dest_qp_num == question.from_number &&
@@ -94,6 +106,7 @@ Answer PeerDesk::meet(VirtualContext& context, const Question& question) {
 
 Answer PeerDesk::numbers(VirtualContext& context, const ibv_gid& from, const Question& question) {
   take_numbers(context, from, question.pairs);
+  mark_back(engine_, context, from);
   Answer answer = says(Said::Yes);
   if (context.moves == 0) return answer;
   for (const VirtualQp* qp : context.qps)

@@ -119,7 +119,7 @@ Result<Question> decode_question(std::span<const std::byte> bytes) {
   q.physical_number = in.get24();
   q.psn = in.get24();
   q.pairs = in.pairs();
-  if (!in.whole() || q.ask < Ask::Meet || q.ask > Ask::Disconnect) return damaged();
+  if (!in.whole() || q.ask < Ask::Meet || q.ask > Ask::Back) return damaged();
   return q;
 }
 

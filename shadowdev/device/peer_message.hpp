@@ -31,6 +31,8 @@ enum class Ask : std::uint8_t {
   Revoke = 10,    ///< my marker has come back: take back what let it in
   Gone = 11,      ///< my end went with its device
   Disconnect = 12,  ///< my program has disconnected, and its kernel knows nothing of us any more
+  Away = 13,        ///< UD: my device leaves, keep your datagrams
+  Back = 14,        ///< UD: it stays; when it has been away, Numbers says so
 };
 
 enum class Said : std::uint8_t {

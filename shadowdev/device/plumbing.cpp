@@ -14,6 +14,15 @@ namespace {
 constexpr int kSpareEntries = 64;
 /// A peer may not fill our memory.
 constexpr std::size_t kMostFarNumbers = 65536;
+constexpr std::size_t kMostAway = 1024;
+/// Then datagrams are sent and lost, as without us.
+constexpr std::chrono::seconds kAwayAtMost{60};
+
+FarNumber device_at(const ibv_gid& gid) {
+  FarNumber device;
+  std::copy_n(gid.raw, 16, device.gid.begin());
+  return device;
+}
 
 }  // namespace
 
@@ -73,6 +82,17 @@ void take_numbers(VirtualContext& context, const ibv_gid& of, const Pairs& pairs
     context.far_numbers[far] = physical;
     context.far_programs[FarNumber{far.gid, physical}] = program;
   }
+}
+
+void mark_away(VirtualContext& context, const ibv_gid& of) {
+  const std::unique_lock tables(context.tables);
+  if (context.away.size() < kMostAway)
+    context.away[device_at(of)] = std::chrono::steady_clock::now() + kAwayAtMost;
+}
+
+void mark_back(Engine& engine, VirtualContext& context, const ibv_gid& of) {
+  const std::unique_lock tables(context.tables);
+  if (context.away.erase(device_at(of)) != 0) ++engine.to_pump;
 }
 
 }  // namespace rdmove::shadow

@@ -18,5 +18,8 @@ int make_cq(Engine& engine, VirtualCq& cq);
 /// UD: where the QPs of a GID are that programs know by other numbers. No lock held.
 void learn_numbers(Engine& engine, VirtualContext& context, const ibv_gid& from, const ibv_gid& of);
 void take_numbers(VirtualContext& context, const ibv_gid& of, const Pairs& pairs);
+/// UD: a device leaves, and datagrams to it wait; or it is there again.
+void mark_away(VirtualContext& context, const ibv_gid& of);
+void mark_back(Engine& engine, VirtualContext& context, const ibv_gid& of);
 
 }  // namespace rdmove::shadow

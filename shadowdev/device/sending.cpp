@@ -30,6 +30,13 @@ FarNumber far(const ibv_ah* ah, std::uint32_t number) {
   return far;
 }
 
+bool is_away(VirtualContext& context, const ibv_ah* ah) {
+  const std::shared_lock hold(context.tables);
+  if (context.away.empty()) return false;
+  const auto found = context.away.find(far(ah, 0));
+  return found != context.away.end() && std::chrono::steady_clock::now() < found->second;
+}
+
 }  // namespace
 
 std::uint32_t Engine::dead_key(VirtualContext& context) {
@@ -71,6 +78,10 @@ int Engine::send_now(VirtualQp& qp, const ibv_send_wr& wr) {
     }
   }
   if (qp.qp_type == IBV_QPT_UD) {
+    if (is_away(context, wr.wr.ud.ah)) {
+      ++to_pump;  // until it is back, or nobody believes that any more
+      return hold_send(qp, wr);
+    }
     copy.wr.ud.ah = static_cast<const VirtualAh*>(wr.wr.ud.ah)->physical;
     const std::shared_lock hold(context.tables);
     const auto found = context.far_numbers.find(far(wr.wr.ud.ah, wr.wr.ud.remote_qpn));

@@ -196,6 +196,49 @@ TEST_F(DeviceTest, datagramsFindTheQueuePairThatHasMovedAndSayWhereTheyComeFrom)
   EXPECT_EQ(left.verbs.destroy_ah(ah), 0);
 }
 
+TEST_F(DeviceTest, datagramsToADeviceThatIsAwayWaitUntilItIsBack) {
+  End a(left.verbs, "left0", {.type = IBV_QPT_UD}), b(right.verbs, "right0", {.type = IBV_QPT_UD});
+  End::connect(a, b);
+  ibv_ah_attr to = End::towards(b.gid);
+  ibv_ah* ah = left.verbs.create_ah(a.pd, &to);
+  const auto send = [&](std::uint64_t id) {
+    ibv_sge sge = a.at(0, 8);
+    ibv_send_wr wr{};
+    wr.wr_id = id;
+    wr.sg_list = &sge;
+    wr.num_sge = 1;
+    wr.opcode = IBV_WR_SEND;
+    wr.send_flags = IBV_SEND_SIGNALED;
+    wr.wr.ud = {ah, b.qp->qp_num, fake::kQkey};
+    ASSERT_EQ(a.post(wr), 0);
+  };
+  for (std::uint64_t i = 0; i < 4; ++i) ASSERT_EQ(b.receive(i, 256 * i, 256), 0);
+  Move one(right, b.context);
+  one.step();
+  one.step();
+  send(1);
+  park(one);
+  send(2);
+  fabric.run();
+  EXPECT_THAT(a.poll(), IsEmpty());
+  run(one);
+  a.poll();  // what waits for a try
+  fabric.run();
+  EXPECT_THAT(brief(a.poll()), ElementsAre(good(1), good(2)));
+  EXPECT_THAT(brief(b.poll()), ElementsAre(good(0), good(1)));
+
+  Move off(right, b.context);
+  off.step();
+  off.step();
+  send(3);
+  off.roll_back();
+  a.poll();
+  fabric.run();
+  EXPECT_THAT(brief(a.poll()), ElementsAre(good(3)));
+  EXPECT_THAT(brief(b.poll()), ElementsAre(good(2)));
+  EXPECT_EQ(left.verbs.destroy_ah(ah), 0);
+}
+
 TEST_F(DeviceTest, aMoveThatCannotDrainIsTakenBackWithNothingLost) {
   End a(left.verbs, "left0"), b(right.verbs, "right0", {.access = 0});
   End::connect(a, b);
