@@ -41,12 +41,14 @@ class ShadowCmProof : public Shadow {
                                   const std::function<bool()>& first_is_there);
   /// Packets that have come to the peer's device.
   static long received() {
-    return std::atol(guest("peer", "cat /sys/class/infiniband/*/ports/1/hw_counters/rcvd_pkts").output.c_str());
+    return std::atol(
+        guest("peer", "cat /sys/class/infiniband/*/ports/1/hw_counters/rcvd_pkts").output.c_str());
   }
   /// `clients` of them at a server that outlives them.
   static void ping_through(const std::vector<Step>& steps, int clients) {
     // Several of them keep the guests busier than one: together they do several times as much.
-    const int count = pings_of(seconds(20) * static_cast<int>(steps.size())) * (clients > 1 ? 6 : 1) / clients;
+    const int count =
+        pings_of(seconds(20) * static_cast<int>(steps.size())) * (clients > 1 ? 6 : 1) / clients;
     if (HasFailure()) return;
     const Shadowed server("peer", "shadow-server",
                           std::string("rping -s -v -V -a ") + kPeer + (clients > 1 ? " -P" : ""));

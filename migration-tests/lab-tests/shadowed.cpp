@@ -16,9 +16,9 @@ struct Shell : Lab {
 Shadowed::Shadowed(std::string vm, std::string name, const std::string& words)
     : vm_(std::move(vm)), name_(std::move(name)) {
   Shell::guest(vm_, "rm -f /run/" + name_ +
-                        ".*; (rdmove-shadow run --require --libraries /usr/lib/rdmove/shadow -- " + words + " >" +
-                        file("log") + " 2>" + file("err") + " </dev/null & echo $! >" + file("pid") + "; wait $!; echo $? >" +
-                        file("status") + ") >/dev/null 2>&1 &");
+                        ".*; (rdmove-shadow run --require --libraries /usr/lib/rdmove/shadow -- " + words +
+                        " >" + file("log") + " 2>" + file("err") + " </dev/null & echo $! >" + file("pid") +
+                        "; wait $!; echo $? >" + file("status") + ") >/dev/null 2>&1 &");
 }
 
 Shadowed::~Shadowed() {
@@ -26,7 +26,8 @@ Shadowed::~Shadowed() {
 }
 
 bool Shadowed::runs() const {
-  return Shell::guest(vm_, "! [ -s " + file("status") + " ] && kill -0 $(cat " + file("pid") + ")").status == 0;
+  return Shell::guest(vm_, "! [ -s " + file("status") + " ] && kill -0 $(cat " + file("pid") + ")").status ==
+         0;
 }
 
 bool Shadowed::ends(seconds limit) const {
@@ -42,7 +43,8 @@ std::string Shadowed::log() const {
 }
 
 int Shadowed::lines_with(const std::string& words) const {
-  return std::atoi(Shell::guest(vm_, "cat " + file("log") + " " + file("err") + " | grep -c '" + words + "'").output.c_str());
+  return std::atoi(Shell::guest(vm_, "cat " + file("log") + " " + file("err") + " | grep -c '" + words + "'")
+                       .output.c_str());
 }
 
 void Shadow::move(const Step& step) {

@@ -34,8 +34,10 @@ struct Step {
 };
 
 inline const std::vector<Step> kThereAndBack = {{"vm1", "hosta", "hostb"}, {"vm1", "hostb", "hosta"}};
-inline const std::vector<Step> kBothThereAndBack = {
-    {"vm1", "hosta", "hostb"}, {"vm1", "hostb", "hosta"}, {"peer", "hostb", "hosta"}, {"peer", "hosta", "hostb"}};
+inline const std::vector<Step> kBothThereAndBack = {{"vm1", "hosta", "hostb"},
+                                                    {"vm1", "hostb", "hosta"},
+                                                    {"peer", "hostb", "hosta"},
+                                                    {"peer", "hosta", "hostb"}};
 
 class Shadow : public Lab {
  protected:

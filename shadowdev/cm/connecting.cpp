@@ -43,8 +43,8 @@ int ShadowCm::bind_addr(VirtualId& id, sockaddr* address) {
 
 int ShadowCm::resolve_addr(VirtualId& id, sockaddr* from, sockaddr* to, int milliseconds) {
   wait_at_gate();
-  const int result = forward(
-      id, [&](rdma_cm_id* below) { return real_.rdma_resolve_addr(below, from, to, milliseconds); });
+  const int result =
+      forward(id, [&](rdma_cm_id* below) { return real_.rdma_resolve_addr(below, from, to, milliseconds); });
   if (result == 0 && id.synchronous) id.state = CmState::Resolved;
   return result;
 }

@@ -80,10 +80,11 @@ std::unique_ptr<CmEvent> ShadowCm::take(rdma_cm_event* physical, CmChannel& chan
     std::memcpy(event->data.data(), said.private_data, said.private_data_len);
     said.private_data = event->data.data();
   }
-  if (id->qp_type == IBV_QPT_UD &&
-      (request || physical->event == RDMA_CM_EVENT_ESTABLISHED || physical->event == RDMA_CM_EVENT_MULTICAST_JOIN))
+  if (id->qp_type == IBV_QPT_UD && (request || physical->event == RDMA_CM_EVENT_ESTABLISHED ||
+                                    physical->event == RDMA_CM_EVENT_MULTICAST_JOIN))
     show_path(*id, event->param.ud.ah_attr);
-  if (physical->event != RDMA_CM_EVENT_DEVICE_REMOVAL || id->verbs == nullptr || !is_virtual(*id->verbs)) return event;
+  if (physical->event != RDMA_CM_EVENT_DEVICE_REMOVAL || id->verbs == nullptr || !is_virtual(*id->verbs))
+    return event;
   // A device that leaves by plan comes back, and one that vanished is reported by its QPs.
   VirtualContext& context = VirtualContext::of(id->verbs);
   const std::lock_guard hold(engine_.control);

@@ -119,7 +119,8 @@ void ShadowCm::show(VirtualId& id) {
   id.context = context;
   id.channel = channel;
   // The path's record is librdmacm's memory, and this id outlives that.
-  id.paths.assign(id.route.path_rec, id.route.path_rec + (id.route.path_rec == nullptr ? 0 : id.route.num_paths));
+  id.paths.assign(id.route.path_rec,
+                  id.route.path_rec + (id.route.path_rec == nullptr ? 0 : id.route.num_paths));
   if (id.route.path_rec != nullptr) id.route.path_rec = id.paths.data();
 }
 

@@ -96,7 +96,8 @@ int ShadowCm::bury_for_good(VirtualId& id) {
   rdma_cm_id* physical = give_physical(id);
   {
     const std::lock_guard hold(lock_);
-    graves_.emplace_back(physical, id.passive.has_value());  // librdmacm calls verbs when it is destroyed: not with our locks
+    graves_.emplace_back(
+        physical, id.passive.has_value());  // librdmacm calls verbs when it is destroyed: not with our locks
   }
   id.buried = id.to_exhume = id.heard_end = false;
   if (id.state == CmState::Leaving && !id.unsaid) raise(id, RDMA_CM_EVENT_DISCONNECTED, 0);
@@ -282,7 +283,8 @@ void ShadowCm::look_for_peers() {
   unsigned looks = 0;
   const auto now = steady_clock::now();
   for (const Pinned& id : all()) {
-    if (id->state != CmState::Connected || now - id->looked_at < looks_every_ || looks == kLooksAtOnce) continue;
+    if (id->state != CmState::Connected || now - id->looked_at < looks_every_ || looks == kLooksAtOnce)
+      continue;
     std::optional<Farewell> at;
     {
       const std::unique_lock one(id->call, std::try_to_lock);
@@ -298,7 +300,8 @@ void ShadowCm::look_for_peers() {
     const auto answer = engine_.ask(at->from, at->to, at->question);
     if (!answer) continue;  // silence is not an answer: its guest may be on its way
     id->missed = answer->said == Said::NotThere ? id->missed + 1 : 0;
-    if (id->missed >= kMissedIsGone && id->state == CmState::Connected) raise(*id, RDMA_CM_EVENT_DISCONNECTED, 0);
+    if (id->missed >= kMissedIsGone && id->state == CmState::Connected)
+      raise(*id, RDMA_CM_EVENT_DISCONNECTED, 0);
   }
 }
 

@@ -75,10 +75,10 @@ struct VirtualId : rdma_cm_id {
   std::atomic<CmState> state{CmState::Idle};
   std::atomic<bool> buried{false};
   std::atomic<bool> to_exhume{false};
-  std::atomic<bool> heard_end{false};  ///< while buried
+  std::atomic<bool> heard_end{false};    ///< while buried
   std::atomic<std::uint32_t> number{0};  ///< of its QP, if the program has made that without us
-  bool unsaid = false;       ///< rdma_disconnect() was called, and the kernel was not asked
-  bool behind_data = false;  ///< and its QP was held then
+  bool unsaid = false;                   ///< rdma_disconnect() was called, and the kernel was not asked
+  bool behind_data = false;              ///< and its QP was held then
   std::chrono::steady_clock::time_point leaving_since{};
   std::chrono::steady_clock::time_point looked_at{};  ///< the control thread's, and the next
   unsigned missed = 0;                                ///< how often nobody was at its other end

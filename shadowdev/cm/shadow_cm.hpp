@@ -139,7 +139,7 @@ class ShadowCm final : public Connections {
   std::vector<CmChannel*> channels_;
   std::unordered_map<const rdma_cm_id*, VirtualId*> by_physical_;
   std::unordered_map<const rdma_cm_event*, std::unique_ptr<CmEvent>> shown_;
-  rdma_event_channel* graveyard_ = nullptr;  ///< of ids whose events nobody is to see
+  rdma_event_channel* graveyard_ = nullptr;           ///< of ids whose events nobody is to see
   std::vector<std::pair<rdma_cm_id*, bool>> graves_;  ///< whether rdma_create_ep() has made it passive
   std::vector<std::pair<Farewell, std::chrono::steady_clock::time_point>> farewells_;
   bool gate_closed_ = false;

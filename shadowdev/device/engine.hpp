@@ -27,8 +27,8 @@ struct ShadowOptions {
   /// How long after its move to ERR a QP on an SRQ is waited for to say that it takes no more from there
   /// (LAST_WQE_REACHED). rxe never says it; nothing was under way any more. 0: for ever.
   std::chrono::milliseconds last_wqe_within{0};
-  /// How long nothing may have come to a UD QP before it is taken away: nobody holds its peers, and what they
-  /// answer to its last datagrams would be lost.
+  /// How long nothing may have come to a UD QP before it is taken away: what its peers have answered to its
+  /// last datagrams, before they were asked to wait, would be lost.
   std::chrono::milliseconds datagram_silence{0};
   /// How long control calls wait for a device that is away; then EBUSY.
   std::chrono::milliseconds control_wait{0};

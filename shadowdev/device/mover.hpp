@@ -71,7 +71,7 @@ class Mover {
   Engine& engine_;
   VirtualContext& context_;
   Stage stage_ = Stage::Live;
-  bool asked_senders_ = false;  ///< of datagrams, to keep them
+  bool asked_senders_ = false;                        ///< of datagrams, to keep them
   std::vector<std::pair<ibv_gid, ibv_gid>> senders_;  ///< ours, and those who do
   std::map<VirtualQp*, Progress> progress_;
   std::optional<Vacuum> vacuum_;

@@ -164,7 +164,7 @@ struct VirtualContext : verbs_context {
   std::string name;
   std::uint64_t guid = 0;  ///< in network order, as libibverbs says it
   int index = -1;
-  bool of_rdma_cm = false;         ///< librdmacm has opened it, for all of its ids
+  bool of_rdma_cm = false;          ///< librdmacm has opened it, for all of its ids
   ibv_pd* pd_of_rdma_cm = nullptr;  ///< and shows it to programs
   GidTable gids;
   Presence presence = Presence::Live;

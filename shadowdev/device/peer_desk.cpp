@@ -43,8 +43,7 @@ std::vector<std::byte> PeerDesk::answer(const ibv_gid& from, const ibv_gid& to,
 Answer PeerDesk::answer(const ibv_gid& from, const ibv_gid& to, const Question& question) {
   const auto context =
       std::find_if(engine_.contexts.begin(), engine_.contexts.end(), [&](VirtualContext* one) {
-        return one->gids.has(to) &&
-               (is_of_device(question.ask) || find(*one, question.to_number) != nullptr);
+        return one->gids.has(to) && (is_of_device(question.ask) || find(*one, question.to_number) != nullptr);
       });
   if (context == engine_.contexts.end()) return says(Said::NotThere);
   if (question.ask == Ask::Meet) return meet(**context, question);

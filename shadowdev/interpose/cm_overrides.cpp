@@ -120,7 +120,8 @@ int accept(rdma_cm_id* id, rdma_conn_param* parameters) {
 
 int reject(rdma_cm_id* id, const void* data, std::uint8_t size) {
   VirtualId* mine = ours(id);
-  return mine != nullptr ? cm().reject(*mine, data, size, real_cm().rdma_reject) : real_cm().rdma_reject(id, data, size);
+  return mine != nullptr ? cm().reject(*mine, data, size, real_cm().rdma_reject)
+                         : real_cm().rdma_reject(id, data, size);
 }
 
 int reject_ece(rdma_cm_id* id, const void* data, std::uint8_t size) {
@@ -143,19 +144,22 @@ int disconnect(rdma_cm_id* id) {
 int join_multicast(rdma_cm_id* id, sockaddr* address, void* context) {
   VirtualId* mine = ours(id);
   if (mine == nullptr) return real_cm().rdma_join_multicast(id, address, context);
-  return cm().forward(*mine, [&](rdma_cm_id* below) { return real_cm().rdma_join_multicast(below, address, context); });
+  return cm().forward(
+      *mine, [&](rdma_cm_id* below) { return real_cm().rdma_join_multicast(below, address, context); });
 }
 
 int join_multicast_ex(rdma_cm_id* id, rdma_cm_join_mc_attr_ex* attr, void* context) {
   VirtualId* mine = ours(id);
   if (mine == nullptr) return real_cm().rdma_join_multicast_ex(id, attr, context);
-  return cm().forward(*mine, [&](rdma_cm_id* below) { return real_cm().rdma_join_multicast_ex(below, attr, context); });
+  return cm().forward(
+      *mine, [&](rdma_cm_id* below) { return real_cm().rdma_join_multicast_ex(below, attr, context); });
 }
 
 int leave_multicast(rdma_cm_id* id, sockaddr* address) {
   VirtualId* mine = ours(id);
   if (mine == nullptr) return real_cm().rdma_leave_multicast(id, address);
-  return cm().forward(*mine, [&](rdma_cm_id* below) { return real_cm().rdma_leave_multicast(below, address); });
+  return cm().forward(*mine,
+                      [&](rdma_cm_id* below) { return real_cm().rdma_leave_multicast(below, address); });
 }
 
 int get_cm_event(rdma_event_channel* channel, rdma_cm_event** event) {

@@ -6,7 +6,8 @@
 namespace rdmove::shadow {
 namespace {
 
-/// librdmacm gives its domain back with the last of its ids; programs have theirs still, with that domain in it.
+/// librdmacm gives its domain back with the last of its ids; programs have theirs still, with that domain in
+/// it.
 ibv_pd* alloc_pd(ibv_context* context) {
   if (!is_shadowed(context)) return real().ibv_alloc_pd(context);
   if (!is_rdma_cm(__builtin_return_address(0))) return shadow().alloc_pd(context);
@@ -240,8 +241,8 @@ const Override* find_object_override(const char* name, const char* version) {
 }  // namespace rdmove::shadow
 
 // The same for librdmacm: the library before that one asks for it (rdmacm_choose.c).
-extern "C" __attribute__((visibility("default"))) void* rdmove_choose_cm(const char* name, const char* version,
-                                                                         void* function);
+extern "C" __attribute__((visibility("default"))) void* rdmove_choose_cm(const char* name,
+                                                                         const char* version, void* function);
 void* rdmove_choose_cm(const char* name, const char* version, void* function) {
   using namespace rdmove::shadow;
   ThisProcess::set_real_cm(name, version, function);

@@ -1,6 +1,6 @@
-// The functions of libibverbs and librdmacm that stand before the real ones: each passes on what is not the shadow's, since
-// the real library, its providers and librdmacm call the same public names with physical objects. What the
-// shadow does not have is refused as by a device that lacks it (docs/qp-state.md).
+// The functions of libibverbs and librdmacm that stand before the real ones: each passes on what is not the
+// shadow's, since the real library, its providers and librdmacm call the same public names with physical
+// objects. What the shadow does not have is refused as by a device that lacks it (docs/qp-state.md).
 #pragma once
 
 #include "shadowdev/interpose/this_process.hpp"

@@ -20,8 +20,8 @@ std::set<std::uint64_t> guids_in_use() {
 }  // namespace
 
 StableDevices::One& StableDevices::same_as(const ibv_device& real, std::uint64_t guid) {
-  const auto found =
-      std::find_if(all_.begin(), all_.end(), [&](const One& one) { return one.guid == guid && !one.present; });
+  const auto found = std::find_if(all_.begin(), all_.end(),
+                                  [&](const One& one) { return one.guid == guid && !one.present; });
   One& one = found != all_.end() ? *found : all_.emplace_back();
   static_cast<ibv_device&>(one) = real;
   one.guid = guid;

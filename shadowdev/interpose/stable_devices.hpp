@@ -1,6 +1,6 @@
-// The devices as librdmacm sees them: it takes one that comes back for another, by its address in the list and
-// by its index, and then has two of everything. So it gets copies that stay, one for each GUID, without an
-// index, and as long as a context is open on one, that one is there. Never ends. Any thread.
+// The devices as librdmacm sees them: it takes one that comes back for another, by its address in the list
+// and by its index, and then has two of everything. So it gets copies that stay, one for each GUID, without
+// an index, and as long as a context is open on one, that one is there. Never ends. Any thread.
 #pragma once
 
 #include <infiniband/verbs.h>

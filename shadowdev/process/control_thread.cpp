@@ -192,8 +192,8 @@ bool ControlThread::step(Move& move) {
 
 void ControlThread::tick() {
   next_.cancel();
-  if (!goes_back_ && asked_ && moves_.empty() && clock_.now() < settles_until_ && engine_.connections != nullptr &&
-      !engine_.connections->is_settled())
+  if (!goes_back_ && asked_ && moves_.empty() && clock_.now() < settles_until_ &&
+      engine_.connections != nullptr && !engine_.connections->is_settled())
     return next_.set(clock_.now() + kNextRound, [this] { tick(); });
   if (!goes_back_ && asked_) begin_moves();
   for (auto move = moves_.begin(); move != moves_.end();)

@@ -20,7 +20,11 @@ inline constexpr std::uint16_t kPort = 7174;
 /// A program of RDMA CM: its event channel, and verbs objects for one connection.
 struct Program {
   Program(FakeCm& kernel, unsigned at, Process& in)
-      : node(at), process(in), calls(FakeCm::calls(at)), cm(in.verbs, calls, std::chrono::milliseconds(0)), end(in.verbs, in.device) {
+      : node(at),
+        process(in),
+        calls(FakeCm::calls(at)),
+        cm(in.verbs, calls, std::chrono::milliseconds(0)),
+        end(in.verbs, in.device) {
     kernel.nodes[at] = {&in.verbs, end.context, end.pd, end.gid, true};
     channel = static_cast<CmChannel*>(cm.create_channel());
   }
@@ -78,7 +82,8 @@ struct Program {
     init.cap = {end.options.depth, end.options.depth, 2, 2, 64};
     init.qp_type = IBV_QPT_RC;
     init.sq_sig_all = 1;
-    ASSERT_EQ(cm.forward(which, [&](rdma_cm_id* id_) { return calls.rdma_create_qp(id_, end.pd, &init); }), 0);
+    ASSERT_EQ(cm.forward(which, [&](rdma_cm_id* id_) { return calls.rdma_create_qp(id_, end.pd, &init); }),
+              0);
   }
   void use(VirtualId& which) {
     id = &which;

@@ -28,7 +28,9 @@ struct Entry {
   }
   static int destroy_id(rdma_cm_id* id) { return current->destroy_id(id); }
   static int bind_addr(rdma_cm_id* id, sockaddr* address) { return current->bind_addr(id, address); }
-  static int resolve_addr(rdma_cm_id* id, sockaddr*, sockaddr* to, int) { return current->resolve_addr(id, to); }
+  static int resolve_addr(rdma_cm_id* id, sockaddr*, sockaddr* to, int) {
+    return current->resolve_addr(id, to);
+  }
   static int resolve_route(rdma_cm_id* id, int) { return current->resolve_route(id); }
   static int create_qp(rdma_cm_id* id, ibv_pd* pd, ibv_qp_init_attr* init) {
     return current->create_qp(id, pd, init);
@@ -98,7 +100,8 @@ FakeId* FakeCm::known(rdma_cm_id* id, bool in_kernel) {
   return !in_kernel || (*found)->in_kernel ? found->get() : nullptr;
 }
 
-void FakeCm::post(FakeId& id, rdma_cm_event_type type, int status, const rdma_conn_param* with, FakeId* child) {
+void FakeCm::post(FakeId& id, rdma_cm_event_type type, int status, const rdma_conn_param* with,
+                  FakeId* child) {
   auto event = std::make_unique<FakeCmEvent>();
   event->event = type;
   event->status = status;
@@ -146,7 +149,8 @@ int FakeCm::create_id(unsigned node, rdma_event_channel* channel, rdma_cm_id** o
 /// As a DREQ that comes to the other end.
 void FakeCm::end(FakeId& id) {
   if (id.other != nullptr) {
-    if (id.other->in_kernel) post(*id.other, id.asks || id.other->asks ? RDMA_CM_EVENT_REJECTED : RDMA_CM_EVENT_DISCONNECTED);
+    if (id.other->in_kernel)
+      post(*id.other, id.asks || id.other->asks ? RDMA_CM_EVENT_REJECTED : RDMA_CM_EVENT_DISCONNECTED);
     id.other->connected = id.other->asks = false;
     id.other->other = nullptr;
   }
@@ -226,8 +230,7 @@ int FakeCm::create_qp(rdma_cm_id* given, ibv_pd* pd, ibv_qp_init_attr* init) {
   attr.qp_state = IBV_QPS_INIT;
   attr.port_num = 1;
   attr.qp_access_flags = IBV_ACCESS_REMOTE_WRITE;
-  return verbs.modify_qp(id->qp, &attr,
-                         IBV_QP_STATE | IBV_QP_PKEY_INDEX | IBV_QP_PORT | IBV_QP_ACCESS_FLAGS);
+  return verbs.modify_qp(id->qp, &attr, IBV_QP_STATE | IBV_QP_PKEY_INDEX | IBV_QP_PORT | IBV_QP_ACCESS_FLAGS);
 }
 
 void FakeCm::destroy_qp(rdma_cm_id* given) {
@@ -290,9 +293,10 @@ int FakeCm::to_rts(FakeId& id) {
   attr.ah_attr.grh.dgid = nodes[id.other->node].gid;
   attr.ah_attr.grh.hop_limit = 1;
   attr.ah_attr.port_num = 1;
-  if (const int error = node.verbs->modify_qp(id.qp, &attr,
-                                              IBV_QP_STATE | IBV_QP_AV | IBV_QP_PATH_MTU | IBV_QP_DEST_QPN |
-                                                  IBV_QP_RQ_PSN | IBV_QP_MAX_DEST_RD_ATOMIC | IBV_QP_MIN_RNR_TIMER))
+  if (const int error =
+          node.verbs->modify_qp(id.qp, &attr,
+                                IBV_QP_STATE | IBV_QP_AV | IBV_QP_PATH_MTU | IBV_QP_DEST_QPN | IBV_QP_RQ_PSN |
+                                    IBV_QP_MAX_DEST_RD_ATOMIC | IBV_QP_MIN_RNR_TIMER))
     return error;
   attr = {};
   attr.qp_state = IBV_QPS_RTS;
@@ -300,8 +304,8 @@ int FakeCm::to_rts(FakeId& id) {
   attr.retry_cnt = attr.rnr_retry = 7;
   attr.max_rd_atomic = 1;
   return node.verbs->modify_qp(id.qp, &attr,
-                               IBV_QP_STATE | IBV_QP_SQ_PSN | IBV_QP_TIMEOUT | IBV_QP_RETRY_CNT | IBV_QP_RNR_RETRY |
-                                   IBV_QP_MAX_QP_RD_ATOMIC);
+                               IBV_QP_STATE | IBV_QP_SQ_PSN | IBV_QP_TIMEOUT | IBV_QP_RETRY_CNT |
+                                   IBV_QP_RNR_RETRY | IBV_QP_MAX_QP_RD_ATOMIC);
 }
 
 int FakeCm::accept(rdma_cm_id* given, rdma_conn_param* with) {
