@@ -104,7 +104,7 @@ std::string vmsSection(const v1::EvacuationSummary& evacuation, const Timelines&
 std::string limitsOf(const v1::EvacuationSummary& evacuation) {
   std::string hosts;
   for (const auto& host : evacuation.destinations()) hosts += (hosts.empty() ? "" : ", ") + host;
-  std::string text = fmt::format("evacuation {} · to {} · at most {} at a time", evacuation.id(), hosts,
+  std::string text = fmt::format("{} · to {} · at most {} at a time", evacuation.id(), hosts,
                                  evacuation.max_parallel());
   if (evacuation.per_fabric() != 0) text += fmt::format(", {} of a fabric", evacuation.per_fabric());
   if (evacuation.peers_together()) text += ", peers together";
