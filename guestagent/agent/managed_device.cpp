@@ -14,7 +14,8 @@ bool is_managers_work(const CapturedItem& address) {
 }
 
 /// Else `missing` is the first that is not there.
-bool has_routes(NetworkState& network, const LinkInfo& link, const CapturedLink& captured, std::string& missing) {
+bool has_routes(NetworkState& network, const LinkInfo& link, const CapturedLink& captured,
+                std::string& missing) {
   if (captured.routes.empty()) return true;
   const auto now = network.capture(link);
   const auto is_there = [&](const CapturedItem& wanted) {

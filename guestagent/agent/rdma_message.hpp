@@ -19,8 +19,8 @@ using RdmaAttributes = std::array<nlattr*, RDMA_NLDEV_ATTR_MAX>;
 RdmaAttributes attributes_of(const nlmsghdr& message);
 std::string text_of(nlattr* attribute);  ///< empty if it is not there
 
-/// A port's hardware counters (what `rdma statistic` shows), from the answer to RDMA_NLDEV_CMD_STAT_GET: added to
-/// `out` where they are not in it yet.
+/// A port's hardware counters (what `rdma statistic` shows), from the answer to RDMA_NLDEV_CMD_STAT_GET:
+/// added to `out` where they are not in it yet.
 void read_statistics(const nlmsghdr& answer, std::map<std::string, std::uint64_t>& out);
 
 }  // namespace rdmove::agent

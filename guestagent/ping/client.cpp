@@ -86,7 +86,8 @@ void Client::look_for_return(Clock::time_point now) {
   return_ = std::chrono::duration_cast<std::chrono::microseconds>(now - returned_);
 }
 
-/// When somebody wants it again. Not at each pass of the loop: a crowd that comes back makes thousands of them.
+/// When somebody wants it again. Not at each pass of the loop: a crowd that comes back makes thousands of
+/// them.
 Clock::time_point Client::send_all_due(Clock::time_point now) {
   bool is_all_done = true;
   auto due = now + kLook;

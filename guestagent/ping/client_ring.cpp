@@ -24,14 +24,13 @@ bool ClientRing::prepare(Channel& channel, std::uint64_t number) {
   if (channel.acknowledged() < before || read_up_to() < before) return false;
   if (!what_.write || written_ == number) return true;
   write_message(source_.place(number), stream_, number);
-  const auto asked =
-      channel.write({kSourceName, source_.offset(number), source_.size()}, kRingName, source_.offset(number),
-                    [this](const Result<void>& result) {
-                      if (result)
-                        tally_.wrote();
-                      else if (result.error().code != ErrorCode::Gone)
-                        tally_.spoilt();
-                    });
+  const auto asked = channel.write({kSourceName, source_.offset(number), source_.size()}, kRingName,
+                                   source_.offset(number), [this](const Result<void>& result) {
+                                     if (result)
+                                       tally_.wrote();
+                                     else if (result.error().code != ErrorCode::Gone)
+                                       tally_.spoilt();
+                                   });
   if (asked) written_ = number;
   return asked.has_value();
 }
@@ -44,11 +43,9 @@ void ClientRing::answered(Channel& channel, std::uint64_t number) {
 void ClientRing::read_next(Channel& channel) {
   while (what_.read && reading_ < answered_) {
     const auto number = reading_ + 1;
-    const auto asked = channel.read(kRingName, copy_.offset(number),
-                                    {kReadName, copy_.offset(number), copy_.size()},
-                                    [this, &channel, number](const Result<void>& result) {
-                                      was_read(channel, number, result);
-                                    });
+    const auto asked = channel.read(
+        kRingName, copy_.offset(number), {kReadName, copy_.offset(number), copy_.size()},
+        [this, &channel, number](const Result<void>& result) { was_read(channel, number, result); });
     if (!asked) return;  // no room: at the next answer, or the next one that is read
     reading_ = number;
   }

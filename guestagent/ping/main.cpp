@@ -27,11 +27,11 @@ int run(const Options& options) {
   ManyLoops many(options);
   std::random_device random;
   const std::uint64_t seed = std::uint64_t{random()} << 32U | random();
-  const auto started = options.is_server     ? server.start(**loop)
+  const auto started = options.is_server   ? server.start(**loop)
                        : options.loops > 1 ? many.start(loop_options, seed)
                                            : client.start(seed);
   if (!started) return failed(started.error());
-  Role& role = options.is_server     ? static_cast<Role&>(server)
+  Role& role = options.is_server   ? static_cast<Role&>(server)
                : options.loops > 1 ? static_cast<Role&>(many)
                                    : client;
   if (!runner.run(role)) {

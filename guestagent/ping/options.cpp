@@ -53,8 +53,9 @@ std::variant<Options, int> parse(int argc, char** argv) {
   app.add_option("--give-up", give_up, "Seconds without a way to the other end that end a connection")
       ->check(CLI::PositiveNumber)
       ->capture_default_str();
-  app.add_flag("--write", options.one_sided.write,
-               "Before each message, write it into the server's memory; the server looks when the message comes")
+  app.add_flag(
+         "--write", options.one_sided.write,
+         "Before each message, write it into the server's memory; the server looks when the message comes")
       ->excludes(server);
   app.add_flag("--read", options.one_sided.read,
                "After each answer, read it from the server's memory, and check it")

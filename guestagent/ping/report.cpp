@@ -90,14 +90,14 @@ std::string to_json_lines(const Totals& totals, const char* role,
   for (const ConnectionReport& connection : connections) {
     const Tally& tally = *connection.tally;
     // By hand: some hundred of them, a few times a second, are most of what this program would do.
-    fmt::format_to(std::back_inserter(lines),
-                   R"({{"connection":{},"peer":{},"state":{},"ended":{},"sent":{},"delivered":{},"resent":{},)"
-                   R"("lost":{},"duplicated":{},"reordered":{},"corrupted":{},)"
-                   R"("written":{},"read_back":{},"blackouts_us":[)",
-                   connection.number, quoted(connection.peer), quoted(connection.state),
-                   quoted(connection.ended), connection.sent, tally.delivered(), connection.resent,
-                   tally.lost(), tally.duplicated(), tally.reordered(), tally.corrupted(),
-                   tally.written(), tally.read_back());
+    fmt::format_to(
+        std::back_inserter(lines),
+        R"({{"connection":{},"peer":{},"state":{},"ended":{},"sent":{},"delivered":{},"resent":{},)"
+        R"("lost":{},"duplicated":{},"reordered":{},"corrupted":{},)"
+        R"("written":{},"read_back":{},"blackouts_us":[)",
+        connection.number, quoted(connection.peer), quoted(connection.state), quoted(connection.ended),
+        connection.sent, tally.delivered(), connection.resent, tally.lost(), tally.duplicated(),
+        tally.reordered(), tally.corrupted(), tally.written(), tally.read_back());
     const char* comma = "";
     for (const auto time : tally.blackouts()) {
       fmt::format_to(std::back_inserter(lines), "{}{}", comma, time.count());

@@ -13,7 +13,7 @@
 namespace rdmove::ping {
 
 inline constexpr std::size_t kPlaces = 32;
-inline constexpr const char* kRingName = "ping-ring";      ///< the server's, which the client writes and reads
+inline constexpr const char* kRingName = "ping-ring";  ///< the server's, which the client writes and reads
 inline constexpr const char* kSourceName = "ping-source";  ///< the client's own: what it writes
 inline constexpr const char* kReadName = "ping-read";      ///< the client's own: what it has read
 

@@ -41,7 +41,8 @@ void Server::requested(failover::ConnectionRequest& request) {
   session->own(std::move(*channel));
   if (introduction->one_sided.is_any()) {
     const auto shown = session->show_ring(introduction->one_sided, introduction->size);
-    if (!shown) return say(options_, fmt::format("server: {}: {}", request.peer().text(), shown.error().message));
+    if (!shown)
+      return say(options_, fmt::format("server: {}: {}", request.peer().text(), shown.error().message));
   }
   sessions_.emplace(next_++, std::move(session));
 }

@@ -35,8 +35,8 @@ class Failover : public Lab {
     const Outcome moved = rdmove(from, moving(vm, to));
     ASSERT_EQ(moved.status, 0) << moved.output;
   }
-  /// Of each connection that has ended: what was acknowledged, of unknown fate and unsent is all that was sent.
-  /// The rate goes on while the peer is silent, so there is something of the last.
+  /// Of each connection that has ended: what was acknowledged, of unknown fate and unsent is all that was
+  /// sent. The rate goes on while the peer is silent, so there is something of the last.
   static void expectEveryMessageAccountedFor(const Ping& ended) {
     const std::string log = ended.log();
     for (const auto& one : ended.connections()) {
@@ -45,10 +45,12 @@ class Failover : public Lab {
       std::smatch found;
       ASSERT_TRUE(std::regex_search(log, found, words)) << log;
       const auto acknowledged = std::stoull(found[1]);
-      EXPECT_GE(acknowledged, one.value("delivered", std::uint64_t{0})) << "an answer is later than its acknowledgement";
+      EXPECT_GE(acknowledged, one.value("delivered", std::uint64_t{0}))
+          << "an answer is later than its acknowledgement";
       EXPECT_GT(acknowledged, 0U);
       EXPECT_GT(std::stoull(found[3]), 0U) << log;
-      EXPECT_EQ(acknowledged + std::stoull(found[2]) + std::stoull(found[3]), one.value("sent", std::uint64_t{0}))
+      EXPECT_EQ(acknowledged + std::stoull(found[2]) + std::stoull(found[3]),
+                one.value("sent", std::uint64_t{0}))
           << one.dump() << log;
     }
   }
@@ -110,8 +112,8 @@ TEST_F(Failover, connections_256_in_both_directions) {
   expectCleanServer(at_mover);
 }
 
-// Each message's content is written into the peer's memory before it, looked for there when it comes, and read
-// back after its answer; places are used again when the order rule allows it.
+// Each message's content is written into the peer's memory before it, looked for there when it comes, and
+// read back after its answer; places are used again when the order rule allows it.
 TEST_F(Failover, one_sided_operations_keep_their_order_with_new_keys_after_each_move) {
   Ping at_peer("peer", "ping-server", "--server --port 7472");
   Ping at_mover("vm1", "ping-server", "--server --port 7472");
@@ -128,8 +130,9 @@ TEST_F(Failover, one_sided_operations_keep_their_order_with_new_keys_after_each_
     EXPECT_GT(both.number("read_back") + reads.number("read_back"), read);
   };
   expect_all_flow();
-  for (const auto& [vm, from, to] : {std::tuple{"vm1", "hosta", "hostb"}, std::tuple{"peer", "hostb", "hosta"},
-                                     std::tuple{"peer", "hosta", "hostb"}, std::tuple{"vm1", "hostb", "hosta"}}) {
+  for (const auto& [vm, from, to] :
+       {std::tuple{"vm1", "hosta", "hostb"}, std::tuple{"peer", "hostb", "hosta"},
+        std::tuple{"peer", "hosta", "hostb"}, std::tuple{"vm1", "hostb", "hosta"}}) {
     SCOPED_TRACE(std::string(vm) + " to " + to);
     move(vm, from, to);
     expect_all_flow();

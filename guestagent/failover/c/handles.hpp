@@ -58,7 +58,8 @@ auto on_loop(rdmove_loop& loop, Work work) -> decltype(work()) {
   return result;
 }
 
-/// What every rdmove_..._destroy() does. The last handle of a loop that is gone takes what is left of it along.
+/// What every rdmove_..._destroy() does. The last handle of a loop that is gone takes what is left of it
+/// along.
 template <class Handle>
 void destroy(Handle* handle) {
   if (handle == nullptr) return;

@@ -23,7 +23,7 @@ struct DeviceTable::Record {
   std::shared_ptr<Device> device;  // none after release_all(), or if nobody needed one
   std::set<EndpointNumber> residents;
   std::map<std::string, std::unique_ptr<Canary>> canaries;  // by local address
-  SocketAddress last_watched;  // by one of them
+  SocketAddress last_watched;                               // by one of them
   Poller::Watch completions = Poller::Watch::none;
   Poller::Watch async_events = Poller::Watch::none;
   unsigned closing = 0;  // with the reaper

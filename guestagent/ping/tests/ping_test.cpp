@@ -92,9 +92,10 @@ TEST(Report, eachConnectionTellsWhatBecameOfItsMessages) {
   Tally tally;
   for (const std::uint64_t number : {1, 2, 5, 4, 5}) tally.arrived(number, at(1ms));
   ConnectionReport connection{3, "10.0.0.2:7472", "up", "", 6, 2, &tally};
-  EXPECT_EQ(to_text(connection),
-            "connection 3 10.0.0.2:7472: up; sent 6, delivered 4, resent 2; lost 1, duplicated 1, reordered 1, "
-            "corrupted 0; blackouts: none");
+  EXPECT_EQ(
+      to_text(connection),
+      "connection 3 10.0.0.2:7472: up; sent 6, delivered 4, resent 2; lost 1, duplicated 1, reordered 1, "
+      "corrupted 0; blackouts: none");
   tally.wrote();
   tally.read();
   tally.spoilt();
@@ -173,8 +174,8 @@ TEST(Ring, aPlaceIsUsedAgainAfterAllTheOthers) {
 }
 
 TEST(CommandLine, isRead) {
-  const auto result = parsed({"host", "--port", "1", "--count", "5", "--no-agent", "--json", "--write", "--connections",
-                              "3", "--loops", "2"});
+  const auto result = parsed({"host", "--port", "1", "--count", "5", "--no-agent", "--json", "--write",
+                              "--connections", "3", "--loops", "2"});
   ASSERT_TRUE(std::holds_alternative<Options>(result));
   const auto& options = std::get<Options>(result);
   EXPECT_EQ(options.host, "host");

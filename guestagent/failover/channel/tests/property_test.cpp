@@ -1,6 +1,6 @@
 // Exactly once and in order, whatever happens to the links: random schedules over the simulation.
-// RDMOVE_SCHEDULES sets how many (migration-tests/check asks for fewer under sanitizers); the seed is printed,
-// RC_PARAMS="seed=…" runs it again.
+// RDMOVE_SCHEDULES sets how many (migration-tests/check asks for fewer under sanitizers); the seed is
+// printed, RC_PARAMS="seed=…" runs it again.
 #include <gtest/gtest.h>
 #include <rapidcheck.h>
 
@@ -243,10 +243,9 @@ TEST(ChannelProperty, deliversOnceAndInOrderWhateverBreaks) {
   Totals totals;
   const bool held = conn::fake::holds_for(schedules, 300, [&] { run_schedule(totals); });
   std::cout << totals.schedules << " schedules: " << totals.links << " links, " << totals.greeted
-            << " of them without hellos, " << totals.delivered
-            << " messages delivered, " << totals.resent << " sent again, " << totals.duplicates
-            << " duplicates dropped, " << totals.unknown << " of unknown fate at the schedule's end, "
-            << totals.one_sided << " one-sided operations\n";
+            << " of them without hellos, " << totals.delivered << " messages delivered, " << totals.resent
+            << " sent again, " << totals.duplicates << " duplicates dropped, " << totals.unknown
+            << " of unknown fate at the schedule's end, " << totals.one_sided << " one-sided operations\n";
   ASSERT_TRUE(held);
   // A test that never gets to the interesting places proves nothing.
   const auto each = static_cast<std::uint64_t>(schedules);

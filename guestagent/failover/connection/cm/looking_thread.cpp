@@ -1,7 +1,7 @@
 #include "guestagent/failover/connection/cm/looking_thread.hpp"
 
-#include <csignal>
 #include <condition_variable>
+#include <csignal>
 #include <mutex>
 #include <system_error>
 #include <thread>

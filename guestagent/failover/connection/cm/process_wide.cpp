@@ -83,8 +83,11 @@ std::optional<AsyncRouter::Event> take_event(ibv_context* context) {
 }  // namespace
 
 ProcessWide& ProcessWide::instance() {
-  static auto* const all = new ProcessWide{
-      ContextRegistry({look_at_devices, meet_devices, [listing = std::make_shared<DeviceListing>()] { return (*listing)(); }, replace_files}), AsyncRouter(take_event)};
+  static auto* const all =
+      new ProcessWide{ContextRegistry({look_at_devices, meet_devices,
+                                       [listing = std::make_shared<DeviceListing>()] { return (*listing)(); },
+                                       replace_files}),
+                      AsyncRouter(take_event)};
   return *all;
 }
 

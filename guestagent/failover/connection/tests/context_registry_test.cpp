@@ -21,8 +21,7 @@ class Contexts : public testing::Test {
               ++meetings;
               threads.insert(std::this_thread::get_id());
             },
-            [this] { return listing; },
-            [this](const ibv_context* context) { replaced.push_back(context); }};
+            [this] { return listing; }, [this](const ibv_context* context) { replaced.push_back(context); }};
   }
 
   bool others_are_there = false;

@@ -102,7 +102,8 @@ Result<std::shared_ptr<Device>> FakePort::open_device(const Endpoint& on_it) {
 
 void FakePort::release(DeviceNumber number) {
   const auto held = holds.find(number);
-  if (held == holds.end()) return fabric.faults.emplace_back("a device was let go of that nobody holds"), void();
+  if (held == holds.end())
+    return fabric.faults.emplace_back("a device was let go of that nobody holds"), void();
   for (const auto& [name, endpoint] : fabric.endpoints)
     if (&endpoint->port == this && endpoint->on == number)
       fabric.faults.emplace_back("a device was let go of under an endpoint");

@@ -101,12 +101,12 @@ struct Fabric {
   std::map<EndpointNumber, FakeEndpoint*> endpoints;
   std::vector<std::string> faults;
   std::uint64_t last_number = 0;
-  int lose_requests = 0;  ///< so many connect requests get lost
-  int lose_answers = 0;   ///< and so many answers
-  int reject_stale = 0;   ///< and so many requests are answered by the kernel: REJ 10
+  int lose_requests = 0;                ///< so many connect requests get lost
+  int lose_answers = 0;                 ///< and so many answers
+  int reject_stale = 0;                 ///< and so many requests are answered by the kernel: REJ 10
   std::vector<std::byte> last_request;  ///< its private data
-  int lose_words = 0;     ///< so many sends and writes are done, and who asked for them never hears it
-  int writes = 0;         ///< into a peer's memory, with at least one byte
+  int lose_words = 0;  ///< so many sends and writes are done, and who asked for them never hears it
+  int writes = 0;      ///< into a peer's memory, with at least one byte
   /// Acceptors hear of ESTABLISHED only when these are run, as when a crowd of calls is read first.
   bool keep_established = false;
   std::vector<std::function<void()>> kept_established;
