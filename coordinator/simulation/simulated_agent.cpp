@@ -17,7 +17,8 @@ class Link : public AgentLink, public std::enable_shared_from_this<Link> {
                Done<PrepareOutcome> done) override {
     ask<PrepareOutcome>("prepare", deadline, done, [force](World& world, Guest& guest, Host&) {
       std::optional<PrepareOutcome> outcome(PrepareOutcome{});
-      if (world.guest_troubles[guest.uuid].holds_at_prepare && !force) {
+      // One that has prepared, and is asked again, gives the answer that it gave then.
+      if (world.guest_troubles[guest.uuid].holds_at_prepare && !force && !guest.prepared) {
         outcome->holdouts.push_back({7, "holder", "mlx5_0"});
       } else {
         guest.prepared = true;
