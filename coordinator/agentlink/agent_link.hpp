@@ -94,8 +94,8 @@ class AgentLink {
   virtual void traffic(Milliseconds deadline, Done<Traffic>) = 0;
   /// kIncompatible: the guest's agent is too old to say.
   virtual void applications(Milliseconds deadline, Done<std::vector<AgentApplication>>) = 0;
-  /// "status", "apps", "counters", "holdouts" or "peers": the agent's own JSON object, checked for size and depth,
-  /// passed on to people.
+  /// "status", "apps", "counters", "holdouts" or "peers": the agent's own JSON object, checked for size and
+  /// depth, passed on to people.
   virtual void query(const std::string& method, Milliseconds deadline, Done<std::string>) = 0;
   /// The domain is paused: deadlines stand still until it runs again.
   virtual void setPaused(bool) {}

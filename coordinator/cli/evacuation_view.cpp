@@ -16,7 +16,8 @@ class EvacuationView : public UpdateView {
   explicit EvacuationView(const Terminal& terminal) : terminal_(terminal) {}
 
   void show(const v1::MigrationUpdate& update) override {
-    if (update.has_plan()) terminal_.out << TextFormatter(terminal_.width).format(update.plan()) << std::flush;
+    if (update.has_plan())
+      terminal_.out << TextFormatter(terminal_.width).format(update.plan()) << std::flush;
     if (update.has_evacuation()) {
       evacuation_ = update.evacuation();
     } else {
@@ -55,8 +56,8 @@ class EvacuationView : public UpdateView {
     settle();
     for (const auto& vm : evacuation_.vms()) {
       if (vm.state() == "moved") continue;
-      terminal_.out << printable(vm.domain()) << ' ' << printable(vm.state()) << ": " << printable(vm.reason())
-                    << '\n';
+      terminal_.out << printable(vm.domain()) << ' ' << printable(vm.state()) << ": "
+                    << printable(vm.reason()) << '\n';
     }
     terminal_.out << std::flush;
   }

@@ -23,8 +23,8 @@ struct Failure {
   std::string sentence;
 };
 
-/// From MigrationSummary.outcome, of a migration or of an evacuation. A word that this version does not know is kLostContact: look with `rdmove
-/// show`.
+/// From MigrationSummary.outcome, of a migration or of an evacuation. A word that this version does not know
+/// is kLostContact: look with `rdmove show`.
 ExitCode exitCodeForOutcome(std::string_view outcome);
 
 /// From a grpc::StatusCode that ended a call with no outcome.

@@ -36,7 +36,8 @@ Failure interrupted(const FollowOne& what, const Followed& followed) {
     return {ExitCode::kLostContact,
             fmt::format("interrupted; {} goes on if it had started. 'rdmove list' shows it.", what.called)};
   }
-  return {ExitCode::kLostContact, fmt::format("interrupted; {} {} goes on. {}", followed.kind, id, howToGoOn(id))};
+  return {ExitCode::kLostContact,
+          fmt::format("interrupted; {} {} goes on. {}", followed.kind, id, howToGoOn(id))};
 }
 
 Failure broken(const Daemon& daemon, const FollowOne& what, const Followed& followed,
@@ -44,9 +45,8 @@ Failure broken(const Daemon& daemon, const FollowOne& what, const Followed& foll
   const std::string& id = followed.id;
   const std::string cause = status.ok() ? "it ended the stream" : status.error_message();
   if (!id.empty()) {
-    return {ExitCode::kLostContact,
-            fmt::format("lost contact with rdmoved: {}; {} {} goes on. {}", cause, followed.kind, id,
-                        howToGoOn(id))};
+    return {ExitCode::kLostContact, fmt::format("lost contact with rdmoved: {}; {} {} goes on. {}", cause,
+                                                followed.kind, id, howToGoOn(id))};
   }
   // Its own words: refused before it started.
   if (exitCodeForStatus(status.error_code()) == ExitCode::kRefused) return daemon.failure(status);

@@ -22,8 +22,8 @@ struct FollowOne {
   Closing closing = Closing::kSentence;
 };
 
-/// Until the final update of one migration, or of one evacuation, whose first update is its own. The outcome is the
-/// exit code.
+/// Until the final update of one migration, or of one evacuation, whose first update is its own. The outcome
+/// is the exit code.
 ExitCode followOne(Session& session, const FollowOne& what, UpdateView& view, const OpenStream& open);
 
 /// Every migration until Ctrl-C, which is the good end.

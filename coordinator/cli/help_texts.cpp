@@ -30,17 +30,24 @@ std::string detailsOf(std::string_view command) {
            "  rdmove migrate vm1 hostb --verbose --bandwidth 500\n";
   }
   if (command == "evacuate") {
-    return "Plans first, and prints the plan: each VM goes to a destination that has free VFs of its pools and free\n"
-           "memory for it, and whose CPUs are least busy. Before each VM begins, the destinations are asked again; one\n"
-           "that has filled up is left for another. VMs at the two ends of an RDMA connection wait for one another.\n"
+    return "Plans first, and prints the plan: each VM goes to a destination that has free VFs of its pools "
+           "and free\n"
+           "memory for it, and whose CPUs are least busy. Before each VM begins, the destinations are asked "
+           "again; one\n"
+           "that has filled up is left for another. VMs at the two ends of an RDMA connection wait for one "
+           "another.\n"
            "A VM that cannot move stays as it is, the others go on, and the end says who stayed and why.\n"
            "\n"
-           "An evacuation is journaled: it goes on when this command is interrupted, and after the daemon was\n"
-           "restarted. 'rdmove watch', 'show', 'report' and 'cancel' take its id. Cancelled, it begins no more VMs, and\n"
+           "An evacuation is journaled: it goes on when this command is interrupted, and after the daemon "
+           "was\n"
+           "restarted. 'rdmove watch', 'show', 'report' and 'cancel' take its id. Cancelled, it begins no "
+           "more VMs, and\n"
            "those under way end. There is one at a time.\n"
            "\n"
-           "Exits 0 when all have moved (or none was there), 3 when it could not begin, 4 when some stayed, 5 when the\n"
-           "migration of some is still being repaired. With --dry-run: 0 there is room for all, 3 some would stay.\n"
+           "Exits 0 when all have moved (or none was there), 3 when it could not begin, 4 when some stayed, "
+           "5 when the\n"
+           "migration of some is still being repaired. With --dry-run: 0 there is room for all, 3 some would "
+           "stay.\n"
            "\n"
            "Examples:\n"
            "  rdmove evacuate --dry-run\n"
@@ -57,7 +64,8 @@ std::string detailsOf(std::string_view command) {
            "  virsh migrate --live --p2p --persistent --undefinesource vm1 qemu+tls://hostb/system\n";
   }
   if (command == "watch") {
-    return "With an ID, ends when the migration ends and exits as 'rdmove migrate' does; with an evacuation's, as\n"
+    return "With an ID, ends when the migration ends and exits as 'rdmove migrate' does; with an "
+           "evacuation's, as\n"
            "'rdmove evacuate' does. Without one, shows\n"
            "every migration of this host until Ctrl-C, then exits 0.\n";
   }
@@ -69,9 +77,12 @@ std::string detailsOf(std::string_view command) {
            "  rdmove timeline vm1-20261130-0a1b2c --svg vm1.svg\n";
   }
   if (command == "report") {
-    return "The page needs nothing but itself: the phases of both hosts and of the guest on one time axis, the time\n"
-           "without RDMA, the transfer's rates, the plan, the guest's counters before and after, and each step.\n"
-           "Of an evacuation: its VMs on one time axis, when each was without RDMA, and what became of each.\n"
+    return "The page needs nothing but itself: the phases of both hosts and of the guest on one time axis, "
+           "the time\n"
+           "without RDMA, the transfer's rates, the plan, the guest's counters before and after, and each "
+           "step.\n"
+           "Of an evacuation: its VMs on one time axis, when each was without RDMA, and what became of "
+           "each.\n"
            "\n"
            "Example:\n"
            "  rdmove report vm1-20261130-0a1b2c --html vm1.html\n";
@@ -87,7 +98,8 @@ std::string detailsOf(std::string_view command) {
   }
   if (command == "cancel") {
     return "Refused (exit 3) once the VM runs at the destination: there is no way back from there. Asks and\n"
-           "returns; 'rdmove watch ID' shows how it ends. An evacuation begins no more VMs; those under way end.\n";
+           "returns; 'rdmove watch ID' shows how it ends. An evacuation begins no more VMs; those under way "
+           "end.\n";
   }
   if (command == "resolve") {
     return "Without a word: says what stands still and which words would decide it, and changes nothing.\n"

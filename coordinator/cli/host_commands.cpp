@@ -75,9 +75,11 @@ void addHostCommands(CLI::App& root, Typed& typed) {
       ->type_name("status|apps|counters|holdouts|peers")
       ->required()
       ->check([](const std::string& text) {
-        const bool known = text == "status" || text == "apps" || text == "counters" || text == "holdouts" ||
-                           text == "peers";
-        return known ? "" : fmt::format("'{}' is not a query; give status, apps, counters, holdouts or peers", text);
+        const bool known =
+            text == "status" || text == "apps" || text == "counters" || text == "holdouts" || text == "peers";
+        return known
+                   ? ""
+                   : fmt::format("'{}' is not a query; give status, apps, counters, holdouts or peers", text);
       });
   CLI::Option* watch =
       agent.add_flag("--watch", typed.watch, "counters: show what is counted per second, until Ctrl-C");

@@ -65,11 +65,11 @@ void addMigrate(CLI::App& root, Typed& typed) {
 }
 
 void addEvacuate(CLI::App& root, Typed& typed) {
-  CLI::App& app = addCommand(root, typed, "evacuate", "Move every VM with RDMA devices away from this host",
-                             [&typed] {
-                               typed.evacuate.form = typed.json ? OutputForm::kJson : OutputForm::kText;
-                               return std::make_unique<EvacuateCommand>(typed.evacuate);
-                             });
+  CLI::App& app =
+      addCommand(root, typed, "evacuate", "Move every VM with RDMA devices away from this host", [&typed] {
+        typed.evacuate.form = typed.json ? OutputForm::kJson : OutputForm::kText;
+        return std::make_unique<EvacuateCommand>(typed.evacuate);
+      });
   v1::EvacuateRequest& request = typed.evacuate.request;
   const auto destination = [&request](const std::string& text) {
     const auto name = readName(text);
@@ -131,17 +131,20 @@ void addPrepare(CLI::App& root, Typed& typed) {
 }
 
 void addOneMigrations(CLI::App& root, Typed& typed) {
-  CLI::App& list = addCommand(root, typed, "list", "List the evacuations and migrations of this host, the newest first",
-                              [&typed] { return std::make_unique<ListCommand>(typed.newest); });
+  CLI::App& list =
+      addCommand(root, typed, "list", "List the evacuations and migrations of this host, the newest first",
+                 [&typed] { return std::make_unique<ListCommand>(typed.newest); });
   addNumber(list, "--newest", "N", "At most N of them (default 50)", kNewest,
             [&typed](std::uint32_t n) { typed.newest = n; });
 
-  CLI::App& show = addCommand(root, typed, "show", "Show all that the journal knows of one migration or evacuation",
-                              [&typed] { return std::make_unique<ShowCommand>(typed.id); });
-  addPositional(show, "ID", "The migration or evacuation; the start of its id is enough", typed.id)->required();
+  CLI::App& show =
+      addCommand(root, typed, "show", "Show all that the journal knows of one migration or evacuation",
+                 [&typed] { return std::make_unique<ShowCommand>(typed.id); });
+  addPositional(show, "ID", "The migration or evacuation; the start of its id is enough", typed.id)
+      ->required();
 
-  CLI::App& watch =
-      addCommand(root, typed, "watch", "Follow one migration or evacuation to its end, or all until Ctrl-C", [&typed] {
+  CLI::App& watch = addCommand(
+      root, typed, "watch", "Follow one migration or evacuation to its end, or all until Ctrl-C", [&typed] {
         return std::make_unique<WatchCommand>(typed.id, typed.json ? OutputForm::kJson : OutputForm::kText);
       });
   addPositional(watch, "ID", "The migration or evacuation; the start of its id is enough", typed.id);
@@ -152,10 +155,11 @@ void addOneMigrations(CLI::App& root, Typed& typed) {
   addPositional(timeline, "ID", "The migration; the start of its id is enough", typed.id)->required();
   addFile(timeline, "--svg", "Write a picture to FILE ('-' is stdout)", typed.svg_file)->excludes("--json");
 
-  CLI::App& report =
-      addCommand(root, typed, "report", "Write one page about a migration or evacuation: picture, figures, steps",
-                 [&typed] { return std::make_unique<ReportCommand>(typed.id, typed.html_file); });
-  addPositional(report, "ID", "The migration or evacuation; the start of its id is enough", typed.id)->required();
+  CLI::App& report = addCommand(
+      root, typed, "report", "Write one page about a migration or evacuation: picture, figures, steps",
+      [&typed] { return std::make_unique<ReportCommand>(typed.id, typed.html_file); });
+  addPositional(report, "ID", "The migration or evacuation; the start of its id is enough", typed.id)
+      ->required();
   addFile(report, "--html", "The page's file ('-' is stdout)", typed.html_file)
       ->required()
       ->excludes("--json");
@@ -166,9 +170,11 @@ void addOneMigrations(CLI::App& root, Typed& typed) {
   addPositional(exported, "ID", "The migration; the start of its id is enough", typed.id)->required();
   addFile(exported, "--output", "The file (default: stdout)", typed.output_file);
 
-  CLI::App& cancel = addCommand(root, typed, "cancel", "Cancel a migration, which rolls back, or an evacuation",
-                                [&typed] { return std::make_unique<CancelCommand>(typed.id); });
-  addPositional(cancel, "ID", "The migration or evacuation; the start of its id is enough", typed.id)->required();
+  CLI::App& cancel =
+      addCommand(root, typed, "cancel", "Cancel a migration, which rolls back, or an evacuation",
+                 [&typed] { return std::make_unique<CancelCommand>(typed.id); });
+  addPositional(cancel, "ID", "The migration or evacuation; the start of its id is enough", typed.id)
+      ->required();
 
   CLI::App& resolve =
       addCommand(root, typed, "resolve", "Say what only you can know when a host is lost for good", [&typed] {

@@ -25,7 +25,7 @@ constexpr Range kTimeout{1, 604'800, "seconds"};  // a week, which still fits th
 constexpr Range kBandwidth{1, 1'048'576, "MiB/s"};
 constexpr Range kParallelConnections{1, 255, "connections"};  // QEMU's multifd-channels is one byte
 constexpr std::uint32_t kParallelAlone = 2;                   // --parallel without a number, as QEMU has it
-constexpr Range kMaxParallel{1, 16, "VMs"};  // as the API has it
+constexpr Range kMaxParallel{1, 16, "VMs"};                   // as the API has it
 constexpr Range kPrepareDeadline{1, 600'000, "milliseconds"};
 constexpr Range kInterval{1, 86'400, "seconds"};
 constexpr Range kHold{1, 86'400, "seconds"};  // a day, as the API has it

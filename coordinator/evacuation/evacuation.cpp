@@ -12,8 +12,8 @@ namespace rdmove::evacuation {
 namespace {
 
 constexpr std::chrono::milliseconds kTryAgain{1000};
-/// A migration that a restart interrupted may leave a reservation behind, of which the source knows nothing: it ends
-/// by itself after lease_hold_ms, two minutes by default.
+/// A migration that a restart interrupted may leave a reservation behind, of which the source knows nothing:
+/// it ends by itself after lease_hold_ms, two minutes by default.
 constexpr std::chrono::microseconds kReservationEnds = std::chrono::seconds(150);
 constexpr std::chrono::milliseconds kLookAgain{10000};
 constexpr std::size_t kMostMigrations = 1000;  ///< that the journal keeps
@@ -144,8 +144,7 @@ void Evacuation::onUpdate(const Update& update) {
 
 Result<bool> Evacuation::cancel() {
   if (over() || record_.cancelled) return false;
-  if (auto written = journal_.cancelEvacuation(record_.id); !written)
-    return tl::unexpected(written.error());
+  if (auto written = journal_.cancelEvacuation(record_.id); !written) return tl::unexpected(written.error());
   record_.cancelled = true;
   say("cancelled: no more VMs begin");
   look();
@@ -163,8 +162,8 @@ std::vector<Turn> Evacuation::turns() const {
   return turns;
 }
 
-/// Of what is under way: the memory, of which nobody knows how much is there already, and the VFs until they are
-/// leased.
+/// Of what is under way: the memory, of which nobody knows how much is there already, and the VFs until they
+/// are leased.
 std::multimap<HostName, Need> Evacuation::coming() const {
   std::multimap<HostName, Need> coming;
   for (const Member& member : members_) {
@@ -207,8 +206,7 @@ void Evacuation::beginWhatFits(const Rooms& rooms, std::multimap<HostName, Need>
   for (auto next = mayBegin(all, request_.limits); !next.empty(); next = mayBegin(all, request_.limits)) {
     const std::size_t i = next.front();
     Member& member = members_[i];
-    const Choice choice =
-        choose(member.need, member.row.destination, rooms.rooms, coming, fullOnes(member));
+    const Choice choice = choose(member.need, member.row.destination, rooms.rooms, coming, fullOnes(member));
     all[i].state = Turn::State::kOver;
     if (choice.when == Choice::When::kNever && mayBecomeFree(member, now())) {
       again_ = timers_.after(kLookAgain, [weak = weak_from_this()] {
@@ -324,9 +322,10 @@ std::string closingWords(const EvacuationRecord& record, const std::vector<Membe
     return std::count_if(members.begin(), members.end(),
                          [&](const Member& member) { return member.row.state == state; });
   };
-  std::string text =
-      fmt::format("{}: {} of {} VMs have moved", record.id.str(), count(EvacuatedState::kMoved), members.size());
-  if (const auto stayed = count(EvacuatedState::kStayed); stayed != 0) text += fmt::format(", {} stayed", stayed);
+  std::string text = fmt::format("{}: {} of {} VMs have moved", record.id.str(),
+                                 count(EvacuatedState::kMoved), members.size());
+  if (const auto stayed = count(EvacuatedState::kStayed); stayed != 0)
+    text += fmt::format(", {} stayed", stayed);
   if (const auto degraded = count(EvacuatedState::kDegraded); degraded != 0)
     text += fmt::format(", {} degraded", degraded);
   return text + ".";

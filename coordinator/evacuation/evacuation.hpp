@@ -1,6 +1,6 @@
-// One evacuation that runs: begins migrations within its limits, looks how each ends, tries another destination
-// where the first was full, and says at the end what stayed and why. What it does is in the journal before it is
-// done, so that it goes on after a restart. Owned by Evacuations; loop thread only.
+// One evacuation that runs: begins migrations within its limits, looks how each ends, tries another
+// destination where the first was full, and says at the end what stayed and why. What it does is in the
+// journal before it is done, so that it goes on after a restart. Owned by Evacuations; loop thread only.
 #pragma once
 
 #include <functional>

@@ -94,10 +94,10 @@ Result<Evacuations::Request> Evacuations::checked(Request request) const {
   }
   request.destinations = std::move(once);
   if (request.limits.max_parallel < 1 || request.limits.max_parallel > evacuation::kMostParallel) {
-    return failure(ErrorCode::kBadInput, "",
-                   fmt::format("{} at a time are not 1 to {}", request.limits.max_parallel,
-                               evacuation::kMostParallel),
-                   "See rdmove evacuate --help.");
+    return failure(
+        ErrorCode::kBadInput, "",
+        fmt::format("{} at a time are not 1 to {}", request.limits.max_parallel, evacuation::kMostParallel),
+        "See rdmove evacuate --help.");
   }
   return request;
 }
@@ -134,14 +134,15 @@ void Evacuations::askGuests(std::vector<Candidate> vms, std::function<void(Askin
     asking->links[uuid] = link;
     asking->open += 2;
     const auto heard = [asking, answered, alive, uuid, domain = vm.need.domain,
-                        host = services_.config.host.str()](const char* method, const Result<std::string>& answer) {
+                        host = services_.config.host.str()](const char* method,
+                                                            const Result<std::string>& answer) {
       if (alive.expired()) return;
       if (!answer) {
         if (!asking->unknown.insert(uuid).second) return answered();
-        asking->findings.push_back({Severity::kWarning, "peers-unknown",
-                                    fmt::format("It is not known to whom {} talks: {}", domain,
-                                                answer.error().sentence()),
-                                    "", host});
+        asking->findings.push_back(
+            {Severity::kWarning, "peers-unknown",
+             fmt::format("It is not known to whom {} talks: {}", domain, answer.error().sentence()), "",
+             host});
       } else if (std::string_view(method) == "status") {
         asking->said[uuid].own = evacuation::ownEndpoints(*answer);
       } else {
@@ -224,9 +225,11 @@ Result<EvacuationId> Evacuations::journaled(const Request& request, const Draft&
   auto known = account(record.id);
   if (!known) return tl::unexpected(known.error());
   // Later, so that the caller has subscribed before the first word.
-  boost::asio::post(services_.loop, [this, alive = std::weak_ptr(alive_), known = std::move(*known)]() mutable {
-    if (!alive.expired()) run(std::move(known.record), std::move(known.request), std::move(known.members));
-  });
+  boost::asio::post(services_.loop,
+                    [this, alive = std::weak_ptr(alive_), known = std::move(*known)]() mutable {
+                      if (!alive.expired())
+                        run(std::move(known.record), std::move(known.request), std::move(known.members));
+                    });
   return record.id;
 }
 
@@ -235,8 +238,9 @@ void Evacuations::begin(const Request& wanted, std::function<void(Result<Begun>)
   if (!request) return done(tl::unexpected(request.error()));
   if (running_ && !running_->over()) {
     const std::string& id = running_->record().id.str();
-    return done(failure(ErrorCode::kConflict, "begin an evacuation", id + " is not over",
-                        fmt::format("Follow it with 'rdmove watch {0}', or end it with 'rdmove cancel {0}'.", id)));
+    return done(
+        failure(ErrorCode::kConflict, "begin an evacuation", id + " is not over",
+                fmt::format("Follow it with 'rdmove watch {0}', or end it with 'rdmove cancel {0}'.", id)));
   }
   plan(*request, [this, request = *request, done](Result<Draft> draft) {
     if (!draft) return done(tl::unexpected(draft.error()));
@@ -250,14 +254,13 @@ void Evacuations::begin(const Request& wanted, std::function<void(Result<Begun>)
 void Evacuations::run(EvacuationRecord record, Request request, std::vector<Member> members) {
   evacuation::Surroundings& surroundings = *this;
   running_ = std::make_shared<Evacuation>(
-      services_.journal, surroundings, services_.timers, services_.clock, std::move(record), std::move(request),
-      std::move(members),
+      services_.journal, surroundings, services_.timers, services_.clock, std::move(record),
+      std::move(request), std::move(members),
       [this](const Evacuation& one, const std::string& message) { tell(one, message); });
   running_->start();
 }
 
-void Evacuations::askRooms(const std::vector<HostName>& destinations,
-                           std::function<void(Rooms)> answer) {
+void Evacuations::askRooms(const std::vector<HostName>& destinations, std::function<void(Rooms)> answer) {
   services_.workers.run([this, alive = std::weak_ptr(alive_), destinations, answer = std::move(answer)] {
     auto rooms = std::make_shared<Rooms>(evacuation::askRooms(services_.partners, destinations));
     boost::asio::post(services_.loop, [alive, rooms, answer] {

@@ -13,7 +13,8 @@ using nlohmann::json;
 
 bool isNobodys(const Endpoint& endpoint) {
   static constexpr std::array<std::uint8_t, 12> kMapped{0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0xff, 0xff};
-  if (std::equal(kMapped.begin(), kMapped.end(), endpoint.begin())) return endpoint[12] == 127 || endpoint[12] == 0;
+  if (std::equal(kMapped.begin(), kMapped.end(), endpoint.begin()))
+    return endpoint[12] == 127 || endpoint[12] == 0;
   // :: and ::1
   return std::all_of(endpoint.begin(), endpoint.end() - 1, [](std::uint8_t byte) { return byte == 0; }) &&
          endpoint.back() <= 1;

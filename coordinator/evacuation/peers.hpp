@@ -1,5 +1,6 @@
-// Who of some VMs are at the two ends of RDMA connections: what their guests' agents say of their own addresses
-// and of those at the other ends. It is the guests' word, so it only keeps VMs apart in time. Pure, any thread.
+// Who of some VMs are at the two ends of RDMA connections: what their guests' agents say of their own
+// addresses and of those at the other ends. It is the guests' word, so it only keeps VMs apart in time. Pure,
+// any thread.
 #pragma once
 
 #include <array>
@@ -20,13 +21,14 @@ struct Conversation {
   std::set<Endpoint> remote;
 };
 
-/// From the agent's answers to `status` and `peers` (docs/agent-protocol.md). What cannot be read is left out;
-/// so are loopback and unspecified addresses.
+/// From the agent's answers to `status` and `peers` (docs/agent-protocol.md). What cannot be read is left
+/// out; so are loopback and unspecified addresses.
 std::set<Endpoint> ownEndpoints(const std::string& status_json);
 std::set<Endpoint> remoteEndpoints(const std::string& peers_json);
 
 /// For each VM the others that it is connected to, in either direction. An address that several of them have,
 /// as a link-local one may be, is nobody's.
-std::map<DomainUuid, std::set<DomainUuid>> peersAmong(const std::map<DomainUuid, Conversation>& conversations);
+std::map<DomainUuid, std::set<DomainUuid>> peersAmong(
+    const std::map<DomainUuid, Conversation>& conversations);
 
 }  // namespace rdmove::evacuation

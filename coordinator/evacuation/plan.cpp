@@ -17,7 +17,8 @@ double load(const HostRoom& room, const Need& need) {
   return static_cast<double>(room.vcpus + need.vcpus) / std::max(1U, room.cpus);
 }
 
-/// The one of those that take it whose CPUs are least busy then; on a tie the one with more memory, then the first.
+/// The one of those that take it whose CPUs are least busy then; on a tie the one with more memory, then the
+/// first.
 std::optional<std::size_t> best(const Need& need, const std::vector<HostRoom>& rooms,
                                 const std::set<HostName>& excluded) {
   std::optional<std::size_t> found;
@@ -58,7 +59,8 @@ std::string misfit(const Need& need, const HostRoom& room) {
       return fmt::format("pool {} has {} VFs free, {} needed", pool.str(), free->second, wanted);
   }
   if (need.memory_kib > room.memory_kib) {
-    return fmt::format("{} of memory free, {} needed", mebibytes(room.memory_kib), mebibytes(need.memory_kib));
+    return fmt::format("{} of memory free, {} needed", mebibytes(room.memory_kib),
+                       mebibytes(need.memory_kib));
   }
   if (need.vcpus > room.cpus) return fmt::format("{} CPUs, {} needed", room.cpus, need.vcpus);
   return {};
@@ -86,9 +88,8 @@ std::vector<Placement> place(const std::vector<Need>& needs, std::vector<HostRoo
       const std::size_t hosts = takers(*need, rooms);
       return std::tuple(hosts == 0, hosts, ~vfs, ~need->memory_kib);
     };
-    const auto next = std::min_element(left.begin(), left.end(), [&](const Need* a, const Need* b) {
-      return order(a) < order(b);
-    });
+    const auto next = std::min_element(left.begin(), left.end(),
+                                       [&](const Need* a, const Need* b) { return order(a) < order(b); });
     const Need& need = **next;
     Placement placement{need, std::nullopt, {}};
     if (const auto host = best(need, rooms, {})) {
@@ -111,8 +112,8 @@ Choice choose(const Need& need, const HostName& planned, const std::vector<HostR
     const auto [first, last] = coming.equal_range(room.host);
     for (auto each = first; each != last; ++each) occupy(room, each->second);
   }
-  const auto as_planned = std::find_if(then.begin(), then.end(),
-                                       [&](const HostRoom& room) { return room.host == planned; });
+  const auto as_planned =
+      std::find_if(then.begin(), then.end(), [&](const HostRoom& room) { return room.host == planned; });
   if (as_planned != then.end() && excluded.count(planned) == 0 && misfit(need, *as_planned).empty())
     return {Choice::When::kNow, planned, {}};
   if (const auto other = best(need, then, excluded)) return {Choice::When::kNow, then[*other].host, {}};

@@ -1,5 +1,5 @@
-// Which VM of a host that is to be emptied goes where, and which of them may move at a time. Pure functions over
-// plain values, any thread; evacuation.hpp does what they decide.
+// Which VM of a host that is to be emptied goes where, and which of them may move at a time. Pure functions
+// over plain values, any thread; evacuation.hpp does what they decide.
 #pragma once
 
 #include <cstddef>
@@ -39,8 +39,9 @@ struct Placement {
   std::string why_not;  ///< a sentence without a full stop; set when there is no destination
 };
 
-/// Why `room` does not take it: "pool fabric has 0 VFs free, 1 needed". Empty when it does. How busy the host's
-/// CPUs are decides between hosts, and keeps no VM away; only one with more vCPUs than there are CPUs is refused.
+/// Why `room` does not take it: "pool fabric has 0 VFs free, 1 needed". Empty when it does. How busy the
+/// host's CPUs are decides between hosts, and keeps no VM away; only one with more vCPUs than there are CPUs
+/// is refused.
 std::string misfit(const Need& need, const HostRoom& room);
 /// `room` with `need` in it; what is not there is not counted below zero.
 void occupy(HostRoom& room, const Need& need);
@@ -52,11 +53,11 @@ std::vector<Placement> place(const std::vector<Need>& needs, std::vector<HostRoo
 /// Where one VM goes now, with the rooms as they are at this moment.
 struct Choice {
   enum class When { kNow, kLater, kNever } when = When::kNever;
-  HostName host{};       ///< kNow
+  HostName host{};        ///< kNow
   std::string why_not{};  ///< kNever
 };
-/// `planned` if it has the room, else another. `coming`: VMs under way to a host, of which its room does not tell
-/// yet; what would fit without them is asked for again when they are there.
+/// `planned` if it has the room, else another. `coming`: VMs under way to a host, of which its room does not
+/// tell yet; what would fit without them is asked for again when they are there.
 Choice choose(const Need& need, const HostName& planned, const std::vector<HostRoom>& rooms,
               const std::multimap<HostName, Need>& coming, const std::set<HostName>& excluded);
 

@@ -20,8 +20,9 @@ Result<Value> readDocument(const char* attempted, const std::string& text, Read 
   try {
     return read(json::parse(text));
   } catch (const json::exception& error) {
-    return failure(ErrorCode::kBadInput, attempted, error.what(),
-                   "Another version of rdmove may have written it; run that one until the evacuation is over.");
+    return failure(
+        ErrorCode::kBadInput, attempted, error.what(),
+        "Another version of rdmove may have written it; run that one until the evacuation is over.");
   }
 }
 

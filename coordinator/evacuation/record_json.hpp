@@ -1,5 +1,5 @@
-// The JSON texts in the journal's rows of an evacuation (docs/journal.md): what was asked for, what a VM needs,
-// what was tried with it before. Pure, any thread.
+// The JSON texts in the journal's rows of an evacuation (docs/journal.md): what was asked for, what a VM
+// needs, what was tried with it before. Pure, any thread.
 #pragma once
 
 #include <string>

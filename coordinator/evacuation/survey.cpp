@@ -43,8 +43,8 @@ Result<std::vector<Candidate>> candidates(Hypervisor& hypervisor, const HostName
     if (element && !*element) continue;
     if (off) {
       findings.push_back({Severity::kWarning, "shut-off",
-                          fmt::format("{} is shut off: it stays defined on {}.", status.name, host.str()),
-                          "", host.str()});
+                          fmt::format("{} is shut off: it stays defined on {}.", status.name, host.str()), "",
+                          host.str()});
       continue;
     }
     Candidate candidate;
@@ -53,8 +53,8 @@ Result<std::vector<Candidate>> candidates(Hypervisor& hypervisor, const HostName
     if (const auto migration = busy.find(status.uuid); migration != busy.end()) {
       candidate.why_not = fmt::format("its migration {} is not over", migration->second.str());
     } else {
-      candidate.why_not = element ? lookAt(hypervisor, status, **element, candidate.need)
-                                  : element.error().sentence();
+      candidate.why_not =
+          element ? lookAt(hypervisor, status, **element, candidate.need) : element.error().sentence();
     }
     found.push_back(std::move(candidate));
   }

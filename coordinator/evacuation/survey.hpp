@@ -23,8 +23,8 @@ struct Rooms {
   std::map<HostName, std::string> silent;  ///< who said nothing, and why
 };
 
-/// The VMs with rdma metadata that are not shut off, by name. Those that are shut off stay defined here, and are
-/// told as findings. `busy`: VMs with a migration that is not over, and its id.
+/// The VMs with rdma metadata that are not shut off, by name. Those that are shut off stay defined here, and
+/// are told as findings. `busy`: VMs with a migration that is not over, and its id.
 Result<std::vector<Candidate>> candidates(Hypervisor& hypervisor, const HostName& host,
                                           const std::map<DomainUuid, MigrationId>& busy,
                                           std::vector<Finding>& findings);

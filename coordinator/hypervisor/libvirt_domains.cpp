@@ -240,7 +240,8 @@ Result<std::string> LibvirtDriver::version() {
                      versionText(hypervisor));
 }
 
-/// Memory by the kernel's own estimate: libvirt's free and cached would count the memory of VMs on memfd as free.
+/// Memory by the kernel's own estimate: libvirt's free and cached would count the memory of VMs on memfd as
+/// free.
 Result<HostSize> LibvirtDriver::hostSize() {
   const std::string attempted = "look how large the host is";
   auto connection = connection_.shared();

@@ -1,6 +1,6 @@
 // What this host remembers of its evacuations: one at a time, and each of its VMs with where it goes and what
-// became of it. The migrations themselves are journaled as any other; these rows say which belong together and
-// what is still to be begun. Part of the journal (journal.hpp, docs/journal.md); loop thread.
+// became of it. The migrations themselves are journaled as any other; these rows say which belong together
+// and what is still to be begun. Part of the journal (journal.hpp, docs/journal.md); loop thread.
 #pragma once
 
 #include <cstdint>
@@ -28,7 +28,7 @@ std::string_view toString(EvacuationOutcome outcome);
 /// Persisted: do not renumber.
 enum class EvacuatedState : int {
   kWaiting = 0,
-  kMoving = 1,    ///< its migration has begun, or was about to
+  kMoving = 1,  ///< its migration has begun, or was about to
   kMoved = 2,
   kStayed = 3,
   kDegraded = 4,  ///< its migration waits for something; the evacuation does not wait for it
@@ -61,8 +61,8 @@ class EvacuationJournal {
  public:
   virtual ~EvacuationJournal() = default;
 
-  /// With all its VMs, in the order in which they are to begin. kConflict names one that is not over. Times of 0
-  /// become now. Drops the oldest finished ones beyond 100.
+  /// With all its VMs, in the order in which they are to begin. kConflict names one that is not over. Times
+  /// of 0 become now. Drops the oldest finished ones beyond 100.
   virtual Result<void> beginEvacuation(const EvacuationRecord&, const std::vector<EvacuatedVm>&) = 0;
   /// Replaces what was kept of this VM. kNotFound when the evacuation has no such VM.
   virtual Result<void> keepEvacuated(const EvacuationId&, const EvacuatedVm&) = 0;

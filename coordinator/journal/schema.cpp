@@ -65,7 +65,8 @@ CREATE TABLE evacuated (
 }  // namespace
 
 const std::array<const char*, kSchemaVersion>& schemaSteps() {
-  static const std::array<const char*, kSchemaVersion> steps{kBaseTables, kReserveAndAge, kVfRecords, kEvacuations};
+  static const std::array<const char*, kSchemaVersion> steps{kBaseTables, kReserveAndAge, kVfRecords,
+                                                             kEvacuations};
   return steps;
 }
 

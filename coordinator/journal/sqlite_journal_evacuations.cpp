@@ -42,8 +42,9 @@ Result<void> SqliteJournal::beginEvacuation(const EvacuationRecord& record,
     SQLite::Statement other(*db_, "SELECT id FROM evacuations WHERE outcome = 0");
     if (other.executeStep()) {
       const std::string id = other.getColumn(0).getString();
-      return failure(ErrorCode::kConflict, "begin an evacuation", fmt::format("{} is not over", id),
-                     fmt::format("Follow it with 'rdmove watch {0}', or end it with 'rdmove cancel {0}'.", id));
+      return failure(
+          ErrorCode::kConflict, "begin an evacuation", fmt::format("{} is not over", id),
+          fmt::format("Follow it with 'rdmove watch {0}', or end it with 'rdmove cancel {0}'.", id));
     }
     SQLite::Statement insert(*db_, "INSERT INTO evacuations VALUES (?, ?, ?, ?, ?, ?)");
     insert.bind(1, record.id.str());
@@ -72,8 +73,8 @@ Result<void> SqliteJournal::beginEvacuation(const EvacuationRecord& record,
 
 Result<void> SqliteJournal::keepEvacuated(const EvacuationId& id, const EvacuatedVm& vm) {
   // Of the migration that is about to begin there is no reserve yet; of one that runs there is.
-  return write("keep a VM of an evacuation", vm.migration, vm.need.size() + vm.reason.size() + vm.tried.size(),
-               [&]() -> Result<void> {
+  return write("keep a VM of an evacuation", vm.migration,
+               vm.need.size() + vm.reason.size() + vm.tried.size(), [&]() -> Result<void> {
                  SQLite::Statement update(
                      *db_,
                      "UPDATE evacuated SET domain = ?3, need = ?4, state = ?5, destination = ?6, "
@@ -112,23 +113,25 @@ Result<void> SqliteJournal::finishEvacuation(const EvacuationId& id, EvacuationO
 
 Result<std::vector<EvacuationRecord>> SqliteJournal::evacuations() {
   const EvacuationId all;
-  return guarded(path_, attemptOf("read the evacuations", all), [&]() -> Result<std::vector<EvacuationRecord>> {
-    SQLite::Statement rows(*db_,
-                           "SELECT id, request, cancelled, outcome, created_us, updated_us FROM evacuations "
-                           "ORDER BY created_us DESC, rowid DESC");
-    std::vector<EvacuationRecord> found;
-    while (rows.executeStep()) {
-      EvacuationRecord record;
-      record.id = EvacuationId(rows.getColumn(0).getString());
-      record.request = rows.getColumn(1).getString();
-      record.cancelled = rows.getColumn(2).getInt() != 0;
-      record.outcome = static_cast<EvacuationOutcome>(rows.getColumn(3).getInt());
-      record.created_us = rows.getColumn(4).getInt64();
-      record.updated_us = rows.getColumn(5).getInt64();
-      found.push_back(std::move(record));
-    }
-    return found;
-  });
+  return guarded(path_, attemptOf("read the evacuations", all),
+                 [&]() -> Result<std::vector<EvacuationRecord>> {
+                   SQLite::Statement rows(
+                       *db_,
+                       "SELECT id, request, cancelled, outcome, created_us, updated_us FROM evacuations "
+                       "ORDER BY created_us DESC, rowid DESC");
+                   std::vector<EvacuationRecord> found;
+                   while (rows.executeStep()) {
+                     EvacuationRecord record;
+                     record.id = EvacuationId(rows.getColumn(0).getString());
+                     record.request = rows.getColumn(1).getString();
+                     record.cancelled = rows.getColumn(2).getInt() != 0;
+                     record.outcome = static_cast<EvacuationOutcome>(rows.getColumn(3).getInt());
+                     record.created_us = rows.getColumn(4).getInt64();
+                     record.updated_us = rows.getColumn(5).getInt64();
+                     found.push_back(std::move(record));
+                   }
+                   return found;
+                 });
 }
 
 Result<std::vector<EvacuatedVm>> SqliteJournal::evacuated(const EvacuationId& id) {

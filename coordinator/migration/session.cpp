@@ -85,7 +85,8 @@ void Session::keepBlame(const Error& error) {
   note(error.sentence());
   if (!blame_.empty()) return;
   blame_ = error.sentence();
-  if (const auto kept = services_.journal.setFact(record_.id, record_.role, blameFact(error.code), blame_); !kept) {
+  if (const auto kept = services_.journal.setFact(record_.id, record_.role, blameFact(error.code), blame_);
+      !kept) {
     spdlog::error("migration={} journal: {}", record_.id.str(), kept.error().sentence());
   }
 }

@@ -46,8 +46,8 @@ struct Services {
   std::function<unsigned()> random = [] { return std::random_device{}(); };
 };
 
-/// The fact that keeps the first cause of a failure has its kind in its name, where somebody else goes on by it:
-/// kExhausted and kCancelled (the daemon was started anew) are what an evacuation tries again.
+/// The fact that keeps the first cause of a failure has its kind in its name, where somebody else goes on by
+/// it: kExhausted and kCancelled (the daemon was started anew) are what an evacuation tries again.
 std::string blameFact(ErrorCode code);
 /// The kind of a fact's name; nullopt: it is no blame. kInternal: none of those.
 std::optional<ErrorCode> blameOf(const std::string& fact_name);

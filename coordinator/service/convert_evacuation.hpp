@@ -8,7 +8,8 @@
 
 namespace rdmove {
 
-evacuation::Request fromMessage(const v1::EvacuateRequest& request, std::chrono::milliseconds default_prepare);
+evacuation::Request fromMessage(const v1::EvacuateRequest& request,
+                                std::chrono::milliseconds default_prepare);
 v1::EvacuationSummary toMessage(const evacuation::Account& account, const HostName& host);
 v1::EvacuationPlan toMessage(const evacuation::Draft& draft, const evacuation::Account& account,
                              const HostName& host);

@@ -17,16 +17,17 @@ using Queue = BoundedQueue<v1::MigrationUpdate>;
 /// What one evacuation and its migrations say, put into a queue until this goes. Made on the loop.
 class Listening {
  public:
-  Listening(Services& services, Evacuations& evacuations, const EvacuationId& id, std::shared_ptr<Queue> queue)
+  Listening(Services& services, Evacuations& evacuations, const EvacuationId& id,
+            std::shared_ptr<Queue> queue)
       : services_(services), evacuations_(evacuations) {
     migrations_ = services.bulletin.subscribe([&evacuations, id, queue](const Update& update) {
       if (update.record.role != Role::kDeparture || !evacuations.moves(id, update.record.id)) return;
       queue->push(toMessage(update));
     });
-    evacuation_ = evacuations.subscribe(
-        [id, queue, host = services.config.host](const Evacuations::Account& account, const std::string& message) {
-          if (account.record.id == id) queue->push(updateOf(account, host, message));
-        });
+    evacuation_ = evacuations.subscribe([id, queue, host = services.config.host](
+                                            const Evacuations::Account& account, const std::string& message) {
+      if (account.record.id == id) queue->push(updateOf(account, host, message));
+    });
   }
   ~Listening() {
     boost::asio::post(services_.loop, [&bulletin = services_.bulletin, &evacuations = evacuations_,
@@ -131,19 +132,18 @@ Result<std::optional<EvacuationId>> LocalService::evacuation(const std::string& 
 grpc::Status LocalService::watchEvacuation(grpc::ServerContext& context, const EvacuationId& id,
                                            grpc::ServerWriter<v1::MigrationUpdate>& writer) {
   const auto queue = std::make_shared<Queue>();
-  const auto listening =
-      onLoop(services_.loop, [this, &id, queue]() -> Result<std::shared_ptr<Listening>> {
-        const auto account = evacuations_.account(id);
-        if (!account) return tl::unexpected(account.error());
-        const bool over = account->record.outcome != EvacuationOutcome::kRunning;
-        queue->push(updateOf(*account, services_.config.host,
-                             over ? evacuation::closingWords(account->record, account->members) : ""));
-        for (const MigrationRecord& record : coordinator_.running()) {
-          if (record.role == Role::kDeparture && evacuations_.moves(id, record.id))
-            queue->push(toMessage(Update{record, {}, ""}));
-        }
-        return std::make_shared<Listening>(services_, evacuations_, id, queue);
-      });
+  const auto listening = onLoop(services_.loop, [this, &id, queue]() -> Result<std::shared_ptr<Listening>> {
+    const auto account = evacuations_.account(id);
+    if (!account) return tl::unexpected(account.error());
+    const bool over = account->record.outcome != EvacuationOutcome::kRunning;
+    queue->push(updateOf(*account, services_.config.host,
+                         over ? evacuation::closingWords(account->record, account->members) : ""));
+    for (const MigrationRecord& record : coordinator_.running()) {
+      if (record.role == Role::kDeparture && evacuations_.moves(id, record.id))
+        queue->push(toMessage(Update{record, {}, ""}));
+    }
+    return std::make_shared<Listening>(services_, evacuations_, id, queue);
+  });
   if (!listening) return toLocalStatus(listening.error());
   return stream(context, writer, *queue);
 }

@@ -46,18 +46,19 @@ grpc::Status LocalService::List(grpc::ServerContext*, const v1::ListRequest* req
   const auto records = onLoop(services_.loop, [this, newest] { return services_.journal.list(newest); });
   if (!records) return toLocalStatus(records.error());
   for (const MigrationRecord& record : *records) *reply->add_migrations() = toMessage(record);
-  const auto evacuations = onLoop(services_.loop, [this, newest]() -> Result<std::vector<Evacuations::Account>> {
-    const auto all = evacuations_.list();
-    if (!all) return tl::unexpected(all.error());
-    std::vector<Evacuations::Account> accounts;
-    for (const EvacuationRecord& record : *all) {
-      if (accounts.size() == newest) break;
-      auto account = evacuations_.account(record.id);
-      if (!account) return tl::unexpected(account.error());
-      accounts.push_back(std::move(*account));
-    }
-    return accounts;
-  });
+  const auto evacuations =
+      onLoop(services_.loop, [this, newest]() -> Result<std::vector<Evacuations::Account>> {
+        const auto all = evacuations_.list();
+        if (!all) return tl::unexpected(all.error());
+        std::vector<Evacuations::Account> accounts;
+        for (const EvacuationRecord& record : *all) {
+          if (accounts.size() == newest) break;
+          auto account = evacuations_.account(record.id);
+          if (!account) return tl::unexpected(account.error());
+          accounts.push_back(std::move(*account));
+        }
+        return accounts;
+      });
   if (!evacuations) return toLocalStatus(evacuations.error());
   for (const Evacuations::Account& account : *evacuations)
     *reply->add_evacuations() = toMessage(account, services_.config.host);

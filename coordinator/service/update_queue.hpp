@@ -1,5 +1,5 @@
-// Hands updates from the loop to the gRPC thread that streams them. Bounded: a reader that does not read loses
-// the oldest, never the last. Thread safe.
+// Hands updates from the loop to the gRPC thread that streams them. Bounded: a reader that does not read
+// loses the oldest, never the last. Thread safe.
 #pragma once
 
 #include <chrono>

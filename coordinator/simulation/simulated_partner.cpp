@@ -77,15 +77,14 @@ Result<std::vector<Finding>> SimulatedPartner::examine(const Plan& plan, const S
 }
 
 Result<HostRoom> SimulatedPartner::room() {
-  return call<HostRoom>("ask the partner what room it has",
-                        [source = client_.name](CoordinatorProcess& there, Done<HostRoom> done) {
-                          const auto leases = there.journal().leases();
-                          if (!leases) return done(tl::unexpected(leases.error()));
-                          std::vector<VfName> leased;
-                          for (const LeaseRecord& lease : *leases) leased.push_back(lease.vf);
-                          there.inWorker(
-                              [&there, source, leased, done] { done(there.examiner().room(source, leased)); });
-                        });
+  return call<HostRoom>("ask the partner what room it has", [source = client_.name](CoordinatorProcess& there,
+                                                                                    Done<HostRoom> done) {
+    const auto leases = there.journal().leases();
+    if (!leases) return done(tl::unexpected(leases.error()));
+    std::vector<VfName> leased;
+    for (const LeaseRecord& lease : *leases) leased.push_back(lease.vf);
+    there.inWorker([&there, source, leased, done] { done(there.examiner().room(source, leased)); });
+  });
 }
 
 Result<std::vector<LeasedVf>> SimulatedPartner::reserve(const Plan& plan, milliseconds hold) {

@@ -49,9 +49,8 @@ HostService::HostService(boost::asio::io_context& io, int port_fd, Services& ser
   on<protocol::AppsRequest>([this](const auto&, const RequestId& id) {
     answer_to<protocol::AppsResult>(id)(inventory_.applications());
   });
-  on<protocol::PeersRequest>([this](const auto&, const RequestId& id) {
-    answer_to<protocol::PeersResult>(id)(inventory_.peers());
-  });
+  on<protocol::PeersRequest>(
+      [this](const auto&, const RequestId& id) { answer_to<protocol::PeersResult>(id)(inventory_.peers()); });
   on<protocol::PrepareRequest>([this](const auto& request, const RequestId& id) {
     moves_.prepare(request, answer_to<protocol::PrepareResult>(id));
   });

@@ -31,7 +31,8 @@ class RdmaLinks {
   virtual std::optional<protocol::SubnetPort> subnet_port(const std::string& name) = 0;
   /// Of every port of every device but the anchor, at most limits::devices of them.
   virtual std::vector<protocol::DeviceCounters> counters() = 0;
-  /// The addresses at the other ends of RDMA CM's connections, each once; what the kernel does not say is not there.
+  /// The addresses at the other ends of RDMA CM's connections, each once; what the kernel does not say is not
+  /// there.
   virtual std::vector<std::string> remote_addresses() = 0;
   virtual protocol::Result<void> add_soft_roce(const std::string& name, const std::string& netdev) = 0;
 

@@ -19,7 +19,8 @@ std::optional<std::string> text_of(int family, const void* storage, std::size_t 
   std::array<std::uint8_t, N> address{};
   if (at + N > bytes) return std::nullopt;
   std::memcpy(address.data(), static_cast<const std::uint8_t*>(storage) + at, N);
-  if (std::all_of(address.begin(), address.end(), [](std::uint8_t byte) { return byte == 0; })) return std::nullopt;
+  if (std::all_of(address.begin(), address.end(), [](std::uint8_t byte) { return byte == 0; }))
+    return std::nullopt;
   std::array<char, INET6_ADDRSTRLEN> text{};
   return std::string(inet_ntop(family, address.data(), text.data(), text.size()));
 }

@@ -27,7 +27,7 @@ inline constexpr std::size_t traffic = 32;    // named numbers per device and po
 inline constexpr std::size_t applications = 256;
 inline constexpr std::uint32_t connections = 1'000'000;                // that one application reports
 inline constexpr std::uint64_t resent = (std::uint64_t{1} << 53) - 1;  // what any JSON reader holds
-inline constexpr std::size_t peers = 1024;  // addresses: they fit a line
+inline constexpr std::size_t peers = 1024;                             // addresses: they fit a line
 inline constexpr std::size_t warnings = 32;
 inline constexpr std::chrono::milliseconds deadline{10 * 60 * 1000};
 

@@ -29,7 +29,8 @@ class Evacuate : public Lab {
     return list["evacuations"][0];
   }
   static std::pair<std::int64_t, std::int64_t> timesOf(const nlohmann::json& vm) {
-    return {std::stoll(vm.at("began_us").get<std::string>()), std::stoll(vm.at("ended_us").get<std::string>())};
+    return {std::stoll(vm.at("began_us").get<std::string>()),
+            std::stoll(vm.at("ended_us").get<std::string>())};
   }
 };
 

@@ -1,4 +1,5 @@
-// `rdmove evacuate [DEST…]`: moves every VM with RDMA devices away from this host and follows it to the end; with
+// `rdmove evacuate [DEST…]`: moves every VM with RDMA devices away from this host and follows it to the end;
+// with
 // --dry-run, which VM would go where. Made by the parser, run once on the main thread.
 #pragma once
 

@@ -1,5 +1,5 @@
-// `rdmove report ID --html FILE`: one page about one migration or evacuation, for people. Made by the parser, run once on
-// the main thread.
+// `rdmove report ID --html FILE`: one page about one migration or evacuation, for people. Made by the parser,
+// run once on the main thread.
 #pragma once
 
 #include <string>

@@ -15,7 +15,8 @@ std::string poolsAsText(const PoolCounts& counts) {
   // protobuf's maps have no order of their own.
   const std::map<std::string, unsigned> sorted(counts.begin(), counts.end());
   std::string text;
-  for (const auto& [pool, count] : sorted) text += fmt::format("{}{} {}", text.empty() ? "" : ", ", count, pool);
+  for (const auto& [pool, count] : sorted)
+    text += fmt::format("{}{} {}", text.empty() ? "" : ", ", count, pool);
   return text;
 }
 
@@ -43,7 +44,8 @@ std::string TextFormatter::format(const v1::EvacuationPlan& plan) const {
   if (evacuation.vms().empty()) {
     out = fmt::format("no VM that runs on {} has rdma metadata\n", printable(evacuation.host()));
   } else {
-    out = fmt::format("{} VMs of {}, {}\n", evacuation.vms_size(), printable(evacuation.host()), limits(evacuation));
+    out = fmt::format("{} VMs of {}, {}\n", evacuation.vms_size(), printable(evacuation.host()),
+                      limits(evacuation));
     Table vms({"VM", "GOES TO", "MEMORY", "VCPUS", "VFS", "PEERS"});
     for (const auto& vm : evacuation.vms()) {
       vms.add({vm.domain(), vm.destination().empty() ? "nowhere" : vm.destination(), memory(vm.memory_kib()),
@@ -51,14 +53,15 @@ std::string TextFormatter::format(const v1::EvacuationPlan& plan) const {
     }
     out += vms.str();
     for (const auto& vm : evacuation.vms()) {
-      if (vm.state() == "stayed") out += fmt::format("{} stays: {}\n", printable(vm.domain()), printable(vm.reason()));
+      if (vm.state() == "stayed")
+        out += fmt::format("{} stays: {}\n", printable(vm.domain()), printable(vm.reason()));
     }
   }
   if (!plan.destinations().empty()) {
     Table rooms({"DESTINATION", "MEMORY FREE", "CPUS", "VCPUS", "VFS FREE"});
     for (const auto& room : plan.destinations()) {
-      rooms.add({room.host(), memory(room.memory_kib()), std::to_string(room.cpus()), std::to_string(room.vcpus()),
-                 poolsAsText(room.free_vfs())});
+      rooms.add({room.host(), memory(room.memory_kib()), std::to_string(room.cpus()),
+                 std::to_string(room.vcpus()), poolsAsText(room.free_vfs())});
     }
     out += '\n' + rooms.str();
   }
@@ -67,13 +70,13 @@ std::string TextFormatter::format(const v1::EvacuationPlan& plan) const {
 }
 
 std::string evacuationAsText(const v1::EvacuationSummary& evacuation) {
-  std::string out = fmt::format("evacuation  {}\nhost        {}\nto          {}\noutcome     {}{}\nlimits      {}\n"
-                                "created     {}\nupdated     {}\n\n",
-                                printable(evacuation.id()), printable(evacuation.host()),
-                                printable(listed(evacuation.destinations())), printable(evacuation.outcome()),
-                                evacuation.cancelled() && evacuation.outcome() == "Running" ? ", cancelled" : "",
-                                limits(evacuation), wallTime(evacuation.created_us()),
-                                wallTime(evacuation.updated_us()));
+  std::string out = fmt::format(
+      "evacuation  {}\nhost        {}\nto          {}\noutcome     {}{}\nlimits      {}\n"
+      "created     {}\nupdated     {}\n\n",
+      printable(evacuation.id()), printable(evacuation.host()), printable(listed(evacuation.destinations())),
+      printable(evacuation.outcome()),
+      evacuation.cancelled() && evacuation.outcome() == "Running" ? ", cancelled" : "", limits(evacuation),
+      wallTime(evacuation.created_us()), wallTime(evacuation.updated_us()));
   Table vms({"VM", "STATE", "GOES TO", "MIGRATION", "PEERS", "WHY"});
   for (const auto& vm : evacuation.vms())
     vms.add({vm.domain(), vm.state(), vm.destination(), vm.migration(), listed(vm.peers()), vm.reason()});
@@ -81,7 +84,8 @@ std::string evacuationAsText(const v1::EvacuationSummary& evacuation) {
   for (const auto& vm : evacuation.vms()) {
     for (const auto& tried : vm.tried()) {
       out += fmt::format("{} was tried to {} before, as {}: {}\n", printable(vm.domain()),
-                         printable(tried.destination()), printable(tried.migration()), printable(tried.reason()));
+                         printable(tried.destination()), printable(tried.migration()),
+                         printable(tried.reason()));
     }
   }
   return out;

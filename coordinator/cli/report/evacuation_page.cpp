@@ -38,8 +38,10 @@ std::optional<TimelineBlackout> darkOf(const Timelines& timelines, const std::st
 
 /// A row a VM, and one for each time that it was tried before.
 Timeline timelineOf(const v1::EvacuationSummary& evacuation, const Timelines& timelines) {
-  Timeline timeline{evacuation.id(), "Evacuation of " + evacuation.host(),
-                    evacuation.outcome() == "Running" ? "running" : evacuation.outcome(), {}};
+  Timeline timeline{evacuation.id(),
+                    "Evacuation of " + evacuation.host(),
+                    evacuation.outcome() == "Running" ? "running" : evacuation.outcome(),
+                    {}};
   const std::string source = "VMs of " + evacuation.host();
   for (const auto& vm : evacuation.vms()) {
     for (const auto& tried : vm.tried()) {
@@ -90,13 +92,15 @@ std::string vmsSection(const v1::EvacuationSummary& evacuation, const Timelines&
     for (const auto& peer : vm.peers()) peers += (peers.empty() ? "" : ", ") + peer;
     std::string why = vm.reason();
     for (const auto& tried : vm.tried())
-      why += fmt::format("{}{} was tried before: {}", why.empty() ? "" : "; ", tried.destination(), tried.reason());
-    table.add({vm.domain(), vm.destination(), vm.state(), vm.began_us() == 0 ? "" : wallTime(vm.began_us()),
-               vm.began_us() != 0 && vm.ended_us() > vm.began_us() ? inMilliseconds(vm.ended_us() - vm.began_us())
-                                                                   : "",
-               dark && dark->end_us ? inMilliseconds(*dark->end_us - dark->begin_us) : "", peers, vm.migration(),
-               why},
-              vm.state() == "stayed" || vm.state() == "degraded");
+      why += fmt::format("{}{} was tried before: {}", why.empty() ? "" : "; ", tried.destination(),
+                         tried.reason());
+    table.add(
+        {vm.domain(), vm.destination(), vm.state(), vm.began_us() == 0 ? "" : wallTime(vm.began_us()),
+         vm.began_us() != 0 && vm.ended_us() > vm.began_us() ? inMilliseconds(vm.ended_us() - vm.began_us())
+                                                             : "",
+         dark && dark->end_us ? inMilliseconds(*dark->end_us - dark->begin_us) : "", peers, vm.migration(),
+         why},
+        vm.state() == "stayed" || vm.state() == "degraded");
   }
   return "<h2>VMs</h2>\n" + table.str();
 }
@@ -104,8 +108,8 @@ std::string vmsSection(const v1::EvacuationSummary& evacuation, const Timelines&
 std::string limitsOf(const v1::EvacuationSummary& evacuation) {
   std::string hosts;
   for (const auto& host : evacuation.destinations()) hosts += (hosts.empty() ? "" : ", ") + host;
-  std::string text = fmt::format("{} · to {} · at most {} at a time", evacuation.id(), hosts,
-                                 evacuation.max_parallel());
+  std::string text =
+      fmt::format("{} · to {} · at most {} at a time", evacuation.id(), hosts, evacuation.max_parallel());
   if (evacuation.per_fabric() != 0) text += fmt::format(", {} of a fabric", evacuation.per_fabric());
   if (evacuation.peers_together()) text += ", peers together";
   return text + " · " + wallTime(evacuation.created_us());
@@ -114,11 +118,12 @@ std::string limitsOf(const v1::EvacuationSummary& evacuation) {
 }  // namespace
 
 std::string evacuationPage(const v1::EvacuationSummary& evacuation, const Timelines& timelines) {
-  std::string page = pageHead("Evacuation of " + evacuation.host(),
-                              evacuation.outcome() == "Running" ? "running" : evacuation.outcome(),
-                              limitsOf(evacuation));
+  std::string page =
+      pageHead("Evacuation of " + evacuation.host(),
+               evacuation.outcome() == "Running" ? "running" : evacuation.outcome(), limitsOf(evacuation));
   page += tiles(evacuation, timelines);
-  page += "<h2>Timeline</h2>\n<div class=\"r-box\">" + renderSvg(timelineOf(evacuation, timelines)) + "</div>\n";
+  page +=
+      "<h2>Timeline</h2>\n<div class=\"r-box\">" + renderSvg(timelineOf(evacuation, timelines)) + "</div>\n";
   page += vmsSection(evacuation, timelines);
   return page + pageFoot();
 }

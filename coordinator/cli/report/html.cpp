@@ -59,7 +59,8 @@ HtmlTable::HtmlTable(std::vector<std::string> titles) : titles_(std::move(titles
   text_ = "<div class=\"r-box\"><table><tr>";
   for (const std::string& title : titles_) {
     const bool number = title[0] == '#';
-    text_ += fmt::format("<th{}>{}</th>", number ? " class=\"r-n\"" : "", escaped(title.substr(number ? 1 : 0)));
+    text_ +=
+        fmt::format("<th{}>{}</th>", number ? " class=\"r-n\"" : "", escaped(title.substr(number ? 1 : 0)));
   }
   text_ += "</tr>\n";
 }
@@ -67,9 +68,7 @@ HtmlTable::HtmlTable(std::vector<std::string> titles) : titles_(std::move(titles
 void HtmlTable::add(const std::vector<std::string>& cells, bool bad) {
   text_ += bad ? "<tr class=\"r-bad\">" : "<tr>";
   for (std::size_t i = 0; i < cells.size(); ++i) {
-    const char* kind = titles_[i][0] == '#'   ? " class=\"r-n\""
-                       : titles_[i] == "Time" ? " class=\"r-t\""
-                                              : "";
+    const char* kind = titles_[i][0] == '#' ? " class=\"r-n\"" : titles_[i] == "Time" ? " class=\"r-t\"" : "";
     text_ += fmt::format("<td{}>{}</td>", kind, escaped(cells[i]));
   }
   text_ += "</tr>\n";

@@ -1,5 +1,5 @@
-// What the report's pages are made of: their frame and style, tables, tiles. All text is escaped here. Pure, any
-// thread.
+// What the report's pages are made of: their frame and style, tables, tiles. All text is escaped here. Pure,
+// any thread.
 #pragma once
 
 #include <cstdint>

@@ -108,8 +108,8 @@ std::string reportPage(const v1::ShowReply& show, const v1::TimelineReply& reply
     timeline.curves[0].points.erase(timeline.curves[0].points.begin());  // nothing before it to be compared with
   }
   std::string page = pageHead(m.domain(), m.outcome() == "Running" ? "running, in " + m.phase() : m.outcome(),
-                              fmt::format("migration {} · {} · partner {} · {}", m.id(), m.role(), m.partner(),
-                                          wallTime(m.created_us())));
+                              fmt::format("migration {} · {} · partner {} · {}", m.id(), m.role(),
+                                          m.partner(), wallTime(m.created_us())));
   if (!m.error().empty()) page += fmt::format("<p class=\"r-error\">{}</p>\n", escaped(m.error()));
   page += tiles(timeline);
   page += "<h2>Timeline</h2>\n<div class=\"r-box\">" + renderSvg(timeline) + "</div>\n";

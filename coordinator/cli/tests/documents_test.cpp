@@ -43,8 +43,8 @@ TEST(ManPages, lines_cannot_become_roff_requests) {
 
 TEST(Completion, knows_commands_options_and_who_to_ask) {
   const std::string script = bashCompletion(describeCommands());
-  EXPECT_THAT(script,
-              HasSubstr("':0') echo 'migrate evacuate prepare list show watch timeline report export cancel resolve vf agent doctor define'"));
+  EXPECT_THAT(script, HasSubstr("':0') echo 'migrate evacuate prepare list show watch timeline report export "
+                                "cancel resolve vf agent doctor define'"));
   EXPECT_THAT(script, HasSubstr("' cancel:0') _rdmove_daemon_words ids"));
   EXPECT_THAT(script, HasSubstr("' agent:1') echo 'status apps counters holdouts peers'"));
   EXPECT_THAT(script, HasSubstr("' evacuate:'*) _rdmove_daemon_words hosts"));

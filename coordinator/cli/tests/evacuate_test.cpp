@@ -1,4 +1,5 @@
-// rdmove evacuate, and the commands that take an evacuation's id, against a daemon that does what a test says.
+// rdmove evacuate, and the commands that take an evacuation's id, against a daemon that does what a test
+// says.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -105,7 +106,8 @@ TEST(Evacuate, dry_run_with_room_for_all_exits_0) {
 
 TEST(Evacuate, shows_the_plan_each_change_and_who_stayed_and_exits_4) {
   FakeDaemon daemon;
-  daemon.evacuate = [](grpc::ServerContext&, const v1::EvacuateRequest& request, FakeDaemon::Updates& updates) {
+  daemon.evacuate = [](grpc::ServerContext&, const v1::EvacuateRequest& request,
+                       FakeDaemon::Updates& updates) {
     EXPECT_EQ(request.max_parallel(), 4U);
     auto first = ownUpdate(summary());
     *first.mutable_plan() = plan();
@@ -128,7 +130,8 @@ TEST(Evacuate, exits_by_its_outcome) {
       {"Completed", 0}, {"Incomplete", 4}, {"Cancelled", 4}, {"Degraded", 5}};
   for (const auto& [outcome, code] : kOutcomes) {
     FakeDaemon daemon;
-    daemon.evacuate = [outcome = outcome](grpc::ServerContext&, const v1::EvacuateRequest&, FakeDaemon::Updates& updates) {
+    daemon.evacuate = [outcome = outcome](grpc::ServerContext&, const v1::EvacuateRequest&,
+                                          FakeDaemon::Updates& updates) {
       updates.Write(ended(outcome));
       return Status::OK;
     };
@@ -205,7 +208,8 @@ TEST(Evacuate, list_and_show_know_it) {
     tried->set_reason("pool fabric has no free VF");
     return Status::OK;
   };
-  EXPECT_THAT(run(daemon.socket(), {"list"}).out, HasSubstr("evacuation-hosta-x  hostb  2    1      Incomplete"));
+  EXPECT_THAT(run(daemon.socket(), {"list"}).out,
+              HasSubstr("evacuation-hosta-x  hostb  2    1      Incomplete"));
   const Ran shown = run(daemon.socket(), {"show", kId});
   EXPECT_THAT(shown.out, HasSubstr("limits      at most 2 at a time, 1 of a fabric\n"));
   EXPECT_THAT(shown.out, HasSubstr("vm2  stayed"));
@@ -222,7 +226,8 @@ TEST(EvacuationView, draws_one_line_a_vm_over_the_one_before) {
   Screen screen;
   const auto view = evacuationView(screen.terminal);
   view->show(ownUpdate(summary()));
-  EXPECT_THAT(screen.out.str(), HasSubstr("\rvm1  hostb       begins\033[K\n\rvm2  -           stayed: hostb: pool"));
+  EXPECT_THAT(screen.out.str(),
+              HasSubstr("\rvm1  hostb       begins\033[K\n\rvm2  -           stayed: hostb: pool"));
   EXPECT_THAT(screen.out.str(), Not(HasSubstr("\033[2A")));
   auto moving = updateOf("Transferring");
   moving.mutable_progress()->set_total_bytes(1 << 30);

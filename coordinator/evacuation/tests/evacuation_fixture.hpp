@@ -72,7 +72,9 @@ class EvacuationTest : public journal_tests::JournalTest {
   static Need need(const std::string& name) {
     return {DomainUuid("uuid-" + name), name, 1024, 1, {{kFabric, 1}}, {}};
   }
-  static HostRoom room(const HostName& host, unsigned vfs) { return {host, {{kFabric, vfs}}, 1 << 30, 64, 0}; }
+  static HostRoom room(const HostName& host, unsigned vfs) {
+    return {host, {{kFabric, vfs}}, 1 << 30, 64, 0};
+  }
 
   std::vector<EvacuatedVm> planned() {
     std::vector<EvacuatedVm> rows;

@@ -130,7 +130,8 @@ TEST_F(EvacuationTest, peers_go_together_when_asked) {
 TEST_F(EvacuationTest, does_not_wait_for_a_degraded_migration_and_takes_its_end_when_it_comes) {
   request.limits.max_parallel = 1;
   begin();
-  ASSERT_TRUE(journal->finish(MigrationId("vm1-1"), Role::kDeparture, Outcome::kDegraded, "pid 7 holds rxe0"));
+  ASSERT_TRUE(
+      journal->finish(MigrationId("vm1-1"), Role::kDeparture, Outcome::kDegraded, "pid 7 holds rxe0"));
   tell("vm1-1");
   EXPECT_EQ(row("vm1").state, EvacuatedState::kDegraded);
   EXPECT_THAT(world->departed, ElementsAre("vm1 to hostb", "vm2 to hostb"));
@@ -140,7 +141,8 @@ TEST_F(EvacuationTest, does_not_wait_for_a_degraded_migration_and_takes_its_end_
 
 TEST_F(EvacuationTest, is_degraded_when_it_ends_before_a_repair) {
   begin();
-  ASSERT_TRUE(journal->finish(MigrationId("vm1-1"), Role::kDeparture, Outcome::kDegraded, "pid 7 holds rxe0"));
+  ASSERT_TRUE(
+      journal->finish(MigrationId("vm1-1"), Role::kDeparture, Outcome::kDegraded, "pid 7 holds rxe0"));
   tell("vm1-1");
   end("vm2-2", Outcome::kCompleted);
   end("vm3-3", Outcome::kCompleted);

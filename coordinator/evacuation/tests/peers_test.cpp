@@ -47,14 +47,16 @@ TEST(Peers, an_address_that_two_vms_have_is_nobodys) {
 }
 
 TEST(Peers, who_talks_to_itself_or_over_loopback_has_no_peer) {
-  EXPECT_THAT(peersAmong({{kOne, says("10.77.0.1/24", "10.77.0.1")}, {kTwo, says("127.0.0.1/8", "127.0.0.1")}}),
-              IsEmpty());
+  EXPECT_THAT(
+      peersAmong({{kOne, says("10.77.0.1/24", "10.77.0.1")}, {kTwo, says("127.0.0.1/8", "127.0.0.1")}}),
+      IsEmpty());
   EXPECT_THAT(remoteEndpoints(R"({"peers":["127.0.0.1","::1","::","0.0.0.0"]})"), IsEmpty());
 }
 
 TEST(Peers, what_a_guest_says_may_be_anything) {
-  for (const char* text : {"", "null", "[]", "7", "{", R"({"peers":7})", R"({"peers":[7,null,"x","10.0.0.0.1"]})",
-                           R"({"devices":[7,{"gids":[7,{"gid":9}],"addresses":{}}]})"}) {
+  for (const char* text :
+       {"", "null", "[]", "7", "{", R"({"peers":7})", R"({"peers":[7,null,"x","10.0.0.0.1"]})",
+        R"({"devices":[7,{"gids":[7,{"gid":9}],"addresses":{}}]})"}) {
     EXPECT_THAT(remoteEndpoints(text), IsEmpty()) << text;
     EXPECT_THAT(ownEndpoints(text), IsEmpty()) << text;
   }

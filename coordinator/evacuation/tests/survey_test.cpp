@@ -24,7 +24,8 @@ class Host : public Hypervisor {
  public:
   std::vector<Vm> vms;
 
-  Vm& add(const std::string& name, DomainState state = DomainState::kRunning, const std::string& words = "running") {
+  Vm& add(const std::string& name, DomainState state = DomainState::kRunning,
+          const std::string& words = "running") {
     Vm vm;
     vm.status.name = name;
     vm.status.uuid = DomainUuid("uuid-" + name);
@@ -48,7 +49,9 @@ class Host : public Hypervisor {
   }
   Result<DomainStatus> find(const std::string&) override { return no(); }
   Result<void> define(const std::string&) override { return no(); }
-  Result<void> setMetadata(const DomainUuid&, XmlKind, const std::optional<std::string>&) override { return no(); }
+  Result<void> setMetadata(const DomainUuid&, XmlKind, const std::optional<std::string>&) override {
+    return no();
+  }
   Result<void> detach(const DomainUuid&, const DeviceAlias&) override { return no(); }
   Result<void> attach(const DomainUuid&, const std::string&) override { return no(); }
   Result<void> migrate(const MigrationRequest&) override { return no(); }
@@ -58,13 +61,16 @@ class Host : public Hypervisor {
   Result<void> resume(const DomainUuid&) override { return no(); }
   Result<void> suspend(const DomainUuid&) override { return no(); }
   Result<void> destroy(const DomainUuid&) override { return no(); }
-  Result<std::unique_ptr<ByteChannel>> openChannel(const DomainUuid&, const std::string&, ChannelListener&) override {
+  Result<std::unique_ptr<ByteChannel>> openChannel(const DomainUuid&, const std::string&,
+                                                   ChannelListener&) override {
     return no();
   }
   Result<std::string> version() override { return no(); }
 
  private:
-  static tl::unexpected<Error> no() { return failure(ErrorCode::kInternal, "", "an evacuation asks no such thing"); }
+  static tl::unexpected<Error> no() {
+    return failure(ErrorCode::kInternal, "", "an evacuation asks no such thing");
+  }
 };
 
 class Survey : public testing::Test {

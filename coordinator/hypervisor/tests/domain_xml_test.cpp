@@ -148,7 +148,8 @@ TEST(DomainXml, what_a_domain_takes_of_its_host_counts_plugged_vcpus) {
   ASSERT_TRUE(all) << all.error().sentence();
   EXPECT_EQ(all->memory_kib, 1024U);
   EXPECT_EQ(all->vcpus, 4U);
-  EXPECT_EQ(domainSize("<domain><memory unit='KiB'>1</memory><vcpu current='2'>4</vcpu></domain>")->vcpus, 2U);
+  EXPECT_EQ(domainSize("<domain><memory unit='KiB'>1</memory><vcpu current='2'>4</vcpu></domain>")->vcpus,
+            2U);
   EXPECT_EQ(domainSize("<domain><memory unit='KiB'>1</memory></domain>")->vcpus, 1U);
   EXPECT_FALSE(domainSize("<domain/>"));
 }

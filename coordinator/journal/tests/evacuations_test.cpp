@@ -64,7 +64,8 @@ TEST_F(EvacuationsTest, there_is_one_at_a_time) {
   EXPECT_NE(second.error().sentence().find("rdmove watch evacuation-hosta-x"), std::string::npos);
   EXPECT_OK(journal->finishEvacuation(kId, EvacuationOutcome::kIncomplete));
   EXPECT_OK(journal->beginEvacuation(evacuation("evacuation-hosta-y"), {vm("vm1")}));
-  EXPECT_EQ(journal->evacuations().value().at(0).id, EvacuationId("evacuation-hosta-y")) << "the newest first";
+  EXPECT_EQ(journal->evacuations().value().at(0).id, EvacuationId("evacuation-hosta-y"))
+      << "the newest first";
 }
 
 TEST_F(EvacuationsTest, what_is_not_there_cannot_be_written) {

@@ -192,8 +192,8 @@ TEST(PartnerRoom, is_what_the_destination_has_free_for_this_host) {
   running.state = DomainState::kRunning;
   ON_CALL(there.hypervisor, list).WillByDefault(testing::Return(std::vector<DomainStatus>{running}));
   ON_CALL(there.hypervisor, xml)
-      .WillByDefault(testing::Return(
-          std::string("<domain><memory unit='KiB'>1024</memory><vcpu>3</vcpu></domain>")));
+      .WillByDefault(
+          testing::Return(std::string("<domain><memory unit='KiB'>1024</memory><vcpu>3</vcpu></domain>")));
   Source here(there.address());
   const auto room = here.hostb().room();
   ASSERT_TRUE(room) << room.error().sentence();

@@ -1,5 +1,5 @@
-// Evacuations by the real coordinators on two simulated hosts, in virtual time: limits, peers, a destination that
-// is too small, and a daemon that is killed at each of its writes.
+// Evacuations by the real coordinators on two simulated hosts, in virtual time: limits, peers, a destination
+// that is too small, and a daemon that is killed at each of its writes.
 #include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -35,7 +35,9 @@ std::unique_ptr<World> fullHost() {
 class Yard {
  public:
   Yard() {
-    world->broken = [this](const Violation& violation) { violations.push_back(violation.rule + ": " + violation.what); };
+    world->broken = [this](const Violation& violation) {
+      violations.push_back(violation.rule + ": " + violation.what);
+    };
     world->at_switch = [] {};
   }
   ~Yard() {
@@ -45,7 +47,8 @@ class Yard {
   Yard& operator=(const Yard&) = delete;
 
   void start(CoordinatorProcess::FatalWrite fatal = {}) {
-    for (Host& host : world->hosts) startHost(host, host.number == 0 ? fatal : CoordinatorProcess::FatalWrite{});
+    for (Host& host : world->hosts)
+      startHost(host, host.number == 0 ? fatal : CoordinatorProcess::FatalWrite{});
   }
   Host& hosta() { return world->hosts[0]; }
 
@@ -53,9 +56,8 @@ class Yard {
     evacuation::Request request;
     request.limits = limits;
     hosta().coordinator->post([this, request] {
-      hosta().coordinator->evacuations().begin(request, [this](Result<Evacuations::Begun> answer) {
-        begun = std::move(answer);
-      });
+      hosta().coordinator->evacuations().begin(
+          request, [this](Result<Evacuations::Begun> answer) { begun = std::move(answer); });
     });
   }
 
@@ -98,8 +100,9 @@ class Yard {
       if (role == Role::kDeparture && isFinished(outcome)) moving_.erase(id.str());
     };
     host.coordinator = std::make_unique<CoordinatorProcess>(
-        *world, host, CoordinatorProcess::JournalFile{place_.path() / (host.name.str() + ".db"), Room::kPlenty},
-        fatal, std::move(hooks));
+        *world, host,
+        CoordinatorProcess::JournalFile{place_.path() / (host.name.str() + ".db"), Room::kPlenty}, fatal,
+        std::move(hooks));
   }
   void pump() {
     for (bool more = true; more;) {
@@ -132,10 +135,11 @@ class EvacuationSimulation : public testing::Test {
     quickenSqlite();
   }
   static std::size_t livingOn(World& world, int host) {
-    return static_cast<std::size_t>(std::count_if(world.guests.begin(), world.guests.end(), [&](const Guest& guest) {
-      const Domain* domain = world.hosts[static_cast<std::size_t>(host)].domain(guest.uuid);
-      return domain != nullptr && domain->runs() && domain->device.has_value();
-    }));
+    return static_cast<std::size_t>(
+        std::count_if(world.guests.begin(), world.guests.end(), [&](const Guest& guest) {
+          const Domain* domain = world.hosts[static_cast<std::size_t>(host)].domain(guest.uuid);
+          return domain != nullptr && domain->runs() && domain->device.has_value();
+        }));
   }
   static std::string reasons(Yard& yard) {
     const auto account = yard.account();
