@@ -54,11 +54,11 @@ identity_on() {
     sed -nE "s/^ *vf ([0-9]+) .* $(vm_mac "$GUEST" 77) .* vlan ([0-9]+),.*/\1 \2/p"
 }
 
-# settings_of HOST INDEX: what the adapter tells of a VF beside its addresses, "100 off on": greatest rate, spoof check, trust.
+# settings_of HOST INDEX: what the adapter tells of a VF beside its addresses, "100Mbps off on": greatest rate, spoof check, trust.
 settings_of() {
-  on_host "$1" ip -details link show pf0 | grep -E "^ *vf $2 " |
-    sed -nE 's/.*/& /; s/.*tx rate ([0-9]+).*spoof checking (on|off).*trust (on|off).*/\1 \2 \3/p; t
-             s/.*(spoof checking (on|off)).*trust (on|off).*/none \2 \3/p'
+  on_host "$1" ip -details link show pf0 | awk -v vf="$2" '
+    function after(words) { return match($0, words " [A-Za-z0-9]+") ? substr($0, RSTART + length(words) + 1, RLENGTH - length(words) - 1) : "none" }
+    $1 == "vf" && $2 == vf { print after("max_tx_rate"), after("spoof checking"), after("trust") }'
 }
 
 # rdma_between_guest_and HOST: an RC connection from the guest's VF to the host's adapter and back.
@@ -110,7 +110,7 @@ whole_story() {
   expect "$GUEST on hosta" "$(vm_state "$GUEST" hosta)" ""
   expect "VF with $GUEST's MAC on hosta" "$(identity_on hosta)" ""
   expect "VF with $GUEST's MAC on hostb, and its VLAN" "$(identity_on hostb)" "1 $GUEST_VLAN"
-  expect "greatest rate, spoof check and trust of hostb's VF 1" "$(settings_of hostb 1)" "100 off on"
+  expect "greatest rate, spoof check and trust of hostb's VF 1" "$(settings_of hostb 1)" "100Mbps off on"
   expect "state of hosta's VF 0" "$(vf_state hosta 0)" "free"
   expect "state of hostb's VF 1" "$(vf_state hostb 1)" "attached $GUEST"
   for id in "" --inactive; do
