@@ -8,6 +8,7 @@
 #include "coordinator/cli/evacuation_view.hpp"
 #include "coordinator/cli/report/evacuation_page.hpp"
 #include "coordinator/cli/tests/fake_daemon.hpp"
+#include "coordinator/cli/tests/sample_timeline.hpp"
 
 namespace rdmove::cli {
 namespace {
@@ -250,18 +251,8 @@ TEST(EvacuationView, no_line_is_wider_than_the_terminal_nor_steers_it) {
 }
 
 v1::TimelineReply timeline() {
-  v1::TimelineReply reply;
-  reply.mutable_migration()->set_outcome("Completed");
-  const auto add = [&](const char* source, const char* phase, long begin, long end) {
-    auto* span = reply.add_spans();
-    span->set_source(source);
-    span->set_phase(phase);
-    span->set_begin_us(begin);
-    span->set_end_us(end);
-  };
-  add("hosta departure", "Unplugging", 1000000, 1200000);
-  add("hostb arrival", "RestoringGuest", 3000000, 3400000);
-  return reply;
+  return completedTimeline({{"hosta departure", "Unplugging", 1000000, 1200000},
+                            {"hostb arrival", "RestoringGuest", 3000000, 3400000}});
 }
 
 TEST(EvacuationPage, has_a_row_a_vm_on_one_axis_and_when_each_was_without_rdma) {

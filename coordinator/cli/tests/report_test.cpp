@@ -8,6 +8,7 @@
 
 #include "coordinator/cli/report/page.hpp"
 #include "coordinator/cli/tests/fake_daemon.hpp"
+#include "coordinator/cli/tests/sample_timeline.hpp"
 
 namespace rdmove::cli {
 namespace {
@@ -48,18 +49,10 @@ v1::ShowReply shown() {
 }
 
 v1::TimelineReply timeline() {
-  v1::TimelineReply reply;
+  auto reply = completedTimeline({{"hosta departure", "Unplugging", 1000000, 1200000},
+                                  {"hosta departure", "Transferring", 1200000, 3000000},
+                                  {"hostb arrival", "RestoringGuest", 3000000, 3500000}});
   *reply.mutable_migration() = shown().migration();
-  const auto add = [&](const char* source, const char* phase, long begin, long end) {
-    auto* span = reply.add_spans();
-    span->set_source(source);
-    span->set_phase(phase);
-    span->set_begin_us(begin);
-    span->set_end_us(end);
-  };
-  add("hosta departure", "Unplugging", 1000000, 1200000);
-  add("hosta departure", "Transferring", 1200000, 3000000);
-  add("hostb arrival", "RestoringGuest", 3000000, 3500000);
   return reply;
 }
 

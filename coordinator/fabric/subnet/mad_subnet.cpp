@@ -141,10 +141,15 @@ class MadSubnet final : public Subnet {
   }
 
   Result<void> join(const Gid& group, const Gid& port, JoinState state) override {
-    return member("join multicast group " + group.str(), IB_MAD_METHOD_SET, group, port, state);
-  }
-  Result<void> leave(const Gid& group, const Gid& port, JoinState state) override {
-    return member("leave multicast group " + group.str(), IB_MAD_METHOD_DELETE, group, port, state);
+    Question question{"join multicast group " + group.str(), IB_SA_ATTR_MCRECORD, IB_MAD_METHOD_SET};
+    question.mask = kMemberGroup | kMemberPort | kMemberState;
+    put(question.record, 0, group);
+    put(question.record, kMemberPortAt, port);
+    put(question.record, kMemberStateAt, static_cast<unsigned>(state), 1);
+    const auto done = record(question);
+    if (!done) return tl::unexpected(done.error());
+    if (!*done) return failure(ErrorCode::kNotFound, question.what, "the SA has no such group or member");
+    return {};
   }
 
   Result<void> subscribe(unsigned trap, bool on) override {
@@ -160,18 +165,6 @@ class MadSubnet final : public Subnet {
     return record(question).map([](const auto&) {});
   }
 
-  Result<std::array<Guid, 8>> aliasGuids(Lid lid) override {
-    Question question{fmt::format("read the alias GUIDs of LID {}", number(lid)), IB_SA_ATTR_GUIDINFORECORD};
-    question.mask = kGuidsLid | kGuidsBlock;
-    put(question.record, 0, number(lid), 2);
-    const auto found = record(question);
-    if (!found) return tl::unexpected(found.error());
-    std::array<Guid, 8> rows{};
-    if (!*found) return rows;
-    for (std::size_t row = 0; row < rows.size(); ++row)
-      rows.at(row) = Guid(get(**found, kGuidsAt + 8 * row, 8));
-    return rows;
-  }
   Result<Guid> setAliasGuid(Lid lid, unsigned row, Guid guid) override {
     const bool takes_away = guid == Guid();
     Question question{
@@ -253,18 +246,6 @@ class MadSubnet final : public Subnet {
       return SubnetNode{Lid(get(*found, 0, 2)), Guid(get(*found, kNodeGuidAt, 8)),
                         Guid(get(*found, kNodePortGuidAt, 8))};
     });
-  }
-
-  Result<void> member(std::string what, unsigned method, const Gid& group, const Gid& port, JoinState state) {
-    Question question{std::move(what), IB_SA_ATTR_MCRECORD, method};
-    question.mask = kMemberGroup | kMemberPort | kMemberState;
-    put(question.record, 0, group);
-    put(question.record, kMemberPortAt, port);
-    put(question.record, kMemberStateAt, static_cast<unsigned>(state), 1);
-    const auto done = record(question);
-    if (!done) return tl::unexpected(done.error());
-    if (!*done) return failure(ErrorCode::kNotFound, question.what, "the SA has no such group or member");
-    return {};
   }
 
   ibmad_port* const port_;

@@ -3,7 +3,6 @@
 // Implemented by MadSubnet over libibmad and libibumad; faked in tests.
 #pragma once
 
-#include <array>
 #include <compare>
 #include <cstdint>
 #include <optional>
@@ -64,13 +63,11 @@ class Subnet {
   /// MCMemberRecord, for this port or another that the SA lets it speak for. kRefused: another partition's, a
   /// port that is not there.
   virtual Result<void> join(const Gid& group, const Gid& port, JoinState state) = 0;
-  virtual Result<void> leave(const Gid& group, const Gid& port, JoinState state) = 0;
   /// InformInfo for all ports: this trap's number (64: a port is in service, 65: out of service).
   virtual Result<void> subscribe(unsigned trap, bool on) = 0;
-  /// Alias GUIDs of the port at `lid`, rows 0 to 7 of GUIDInfoRecord block 0: read, and set one row (a Guid
-  /// of 0 takes it away). The answer is what the SM made of it: it may have said yes and kept nothing
+  /// An alias GUID of the port at `lid`: sets one of the rows 1 to 7 of GUIDInfoRecord block 0; a Guid of 0
+  /// takes it away. The answer is what the SM made of it: it may have said yes and kept nothing
   /// (docs/models.md), so look at it.
-  virtual Result<std::array<Guid, 8>> aliasGuids(Lid lid) = 0;
   virtual Result<Guid> setAliasGuid(Lid lid, unsigned row, Guid guid) = 0;
 };
 

@@ -30,9 +30,7 @@ class View final : public Subnet {
   }
   Result<SubnetNode> ask(Lid lid) override { return of_.ask(lid); }
   Result<void> join(const Gid& a, const Gid& b, JoinState c) override { return of_.join(a, b, c); }
-  Result<void> leave(const Gid& a, const Gid& b, JoinState c) override { return of_.leave(a, b, c); }
   Result<void> subscribe(unsigned trap, bool on) override { return of_.subscribe(trap, on); }
-  Result<std::array<Guid, 8>> aliasGuids(Lid lid) override { return of_.aliasGuids(lid); }
   Result<Guid> setAliasGuid(Lid lid, unsigned row, Guid guid) override {
     return of_.setAliasGuid(lid, row, guid);
   }

@@ -123,11 +123,7 @@ TEST_F(CmTest, aMoveThatIsCalledOffLeavesTheConnectionToTheKernel) {
   for (int i = 0; i < 3; ++i) step(move);
   ASSERT_EQ(move.at(), Move::At::Parking);
   EXPECT_TRUE(client.id->buried);
-  move.roll_back();
-  for (int i = 0; i < 50; ++i) {
-    fabric.step();
-    tend();
-  }
+  roll_back(move);
   EXPECT_FALSE(client.id->buried);
   EXPECT_EQ(kernel.connections(0), 1U);
   expect_silence();
@@ -145,11 +141,7 @@ TEST_F(CmTest, aDisconnectInAMoveThatIsCalledOffIsSaidByTheKernel) {
   ASSERT_EQ(client.cm.disconnect(*client.id), 0);
   tend();
   expect_silence();
-  move.roll_back();
-  for (int i = 0; i < 50; ++i) {
-    fabric.step();
-    tend();
-  }
+  roll_back(move);
   EXPECT_EQ(server.next(), RDMA_CM_EVENT_DISCONNECTED);
   EXPECT_EQ(client.next(), RDMA_CM_EVENT_DISCONNECTED);
 }
@@ -195,15 +187,7 @@ TEST_F(CmTest, aPeerThatWasKilledAfterAMoveIsMissed) {
 
 TEST_F(CmTest, anEstablishedThatIsNotReadYetIsShownAfterTheMove) {
   server.listen();
-  VirtualId* one = client.make_id();
-  client.resolve(*one, 1);
-  client.make_qp(*one);
-  ASSERT_EQ(client.cm.connect(*one, nullptr), 0);
-  ASSERT_EQ(server.next(), RDMA_CM_EVENT_CONNECT_REQUEST);
-  VirtualId* other = server.from;
-  server.make_qp(*other);
-  ASSERT_EQ(server.cm.accept(*other, nullptr), 0);
-  ASSERT_EQ(client.next(), RDMA_CM_EVENT_ESTABLISHED);
+  const auto [one, other] = accepted(client, server);
   client.use(*one);
   server.use(*other);
   move_away_and_back(client);

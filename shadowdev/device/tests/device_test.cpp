@@ -7,6 +7,19 @@ namespace {
 using testing::ElementsAre;
 using testing::IsEmpty;
 
+/// Posts a signalled one of 8 bytes.
+int datagram(End& from, ibv_ah* ah, const End& to, std::uint64_t id) {
+  ibv_sge sge = from.at(0, 8);
+  ibv_send_wr wr{};
+  wr.wr_id = id;
+  wr.sg_list = &sge;
+  wr.num_sge = 1;
+  wr.opcode = IBV_WR_SEND;
+  wr.send_flags = IBV_SEND_SIGNALED;
+  wr.wr.ud = {ah, to.qp->qp_num, fake::kQkey};
+  return from.post(wr);
+}
+
 TEST_F(DeviceTest, aMoveWithWorkInTheQueuesLosesNothing) {
   End a(left.verbs, "left0"), b(right.verbs, "right0");
   End::connect(a, b);
@@ -171,17 +184,7 @@ TEST_F(DeviceTest, datagramsFindTheQueuePairThatHasMovedAndSayWhereTheyComeFrom)
   End::connect(a, b);
   ibv_ah_attr to = End::towards(b.gid);
   ibv_ah* ah = left.verbs.create_ah(a.pd, &to);
-  const auto send = [&](std::uint64_t id) {
-    ibv_sge sge = a.at(0, 8);
-    ibv_send_wr wr{};
-    wr.wr_id = id;
-    wr.sg_list = &sge;
-    wr.num_sge = 1;
-    wr.opcode = IBV_WR_SEND;
-    wr.send_flags = IBV_SEND_SIGNALED;
-    wr.wr.ud = {ah, b.qp->qp_num, fake::kQkey};
-    ASSERT_EQ(a.post(wr), 0);
-  };
+  const auto send = [&](std::uint64_t id) { ASSERT_EQ(datagram(a, ah, b, id), 0); };
   for (std::uint64_t i = 0; i < 4; ++i) ASSERT_EQ(b.receive(i, 256 * i, 256), 0);
   send(1);
   move(right, b);
@@ -201,17 +204,7 @@ TEST_F(DeviceTest, datagramsToADeviceThatIsAwayWaitUntilItIsBack) {
   End::connect(a, b);
   ibv_ah_attr to = End::towards(b.gid);
   ibv_ah* ah = left.verbs.create_ah(a.pd, &to);
-  const auto send = [&](std::uint64_t id) {
-    ibv_sge sge = a.at(0, 8);
-    ibv_send_wr wr{};
-    wr.wr_id = id;
-    wr.sg_list = &sge;
-    wr.num_sge = 1;
-    wr.opcode = IBV_WR_SEND;
-    wr.send_flags = IBV_SEND_SIGNALED;
-    wr.wr.ud = {ah, b.qp->qp_num, fake::kQkey};
-    ASSERT_EQ(a.post(wr), 0);
-  };
+  const auto send = [&](std::uint64_t id) { ASSERT_EQ(datagram(a, ah, b, id), 0); };
   for (std::uint64_t i = 0; i < 4; ++i) ASSERT_EQ(b.receive(i, 256 * i, 256), 0);
   Move one(right, b.context);
   one.step();

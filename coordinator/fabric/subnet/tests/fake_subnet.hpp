@@ -32,12 +32,10 @@ class FakeSubnet final : public Subnet {
     return SubnetNode{lid, {}, answering[lid]};
   }
   Result<void> join(const Gid& group, const Gid&, JoinState) override { return did("join " + group.str()); }
-  Result<void> leave(const Gid&, const Gid&, JoinState) override { return {}; }
   Result<void> subscribe(unsigned trap, bool) override { return did("trap " + std::to_string(trap)); }
   Result<Lid> self() override { return Lid(9); }
   std::uint64_t subnet_prefix = 0xfe80000000000000;
   Result<std::uint64_t> prefix() override { return subnet_prefix; }
-  Result<std::array<Guid, 8>> aliasGuids(Lid) override { return std::array<Guid, 8>{}; }
   Result<Guid> setAliasGuid(Lid, unsigned, Guid guid) override { return guid; }
 
  private:
