@@ -321,14 +321,8 @@ bool Evacuations::moves(const EvacuationId& id, const MigrationId& migration) co
                      [&](const Member& member) { return member.row.migration == migration; });
 }
 
-std::uint64_t Evacuations::subscribe(Subscriber subscriber) {
-  subscribers_.emplace(++last_subscriber_, std::move(subscriber));
-  return last_subscriber_;
-}
-
 void Evacuations::tell(const Evacuation& one, const std::string& message) {
-  const Account account{one.record(), one.request(), one.members()};
-  for (const auto& [key, subscriber] : subscribers_) subscriber(account, message);
+  board_.publish({one.record(), one.request(), one.members()}, message);
 }
 
 }  // namespace rdmove

@@ -9,6 +9,7 @@
 #include <string>
 #include <vector>
 
+#include "coordinator/base/board.hpp"
 #include "coordinator/evacuation/evacuation.hpp"
 #include "coordinator/evacuation/peers.hpp"
 #include "coordinator/migration/session.hpp"
@@ -65,10 +66,8 @@ class Evacuations : private evacuation::Surroundings {
   bool moves(const EvacuationId& id, const MigrationId& migration) const;
   Result<std::vector<EvacuationRecord>> list() { return services_.journal.evacuations(); }
 
-  /// Called at each change of one that runs, with a line for people.
-  using Subscriber = std::function<void(const Account&, const std::string&)>;
-  std::uint64_t subscribe(Subscriber subscriber);
-  void unsubscribe(std::uint64_t key) { subscribers_.erase(key); }
+  /// Hears of each change of one that runs, with a line for people.
+  Board<Account, std::string>& board() { return board_; }
 
  private:
   struct Asking;  // guests' agents, each twice
@@ -87,8 +86,7 @@ class Evacuations : private evacuation::Surroundings {
   std::function<std::vector<MigrationRecord>()> unfinished_;
   std::uint64_t subscription_ = 0;
   std::shared_ptr<evacuation::Evacuation> running_;
-  std::map<std::uint64_t, Subscriber> subscribers_;
-  std::uint64_t last_subscriber_ = 0;
+  Board<Account, std::string> board_;
   std::shared_ptr<int> alive_ = std::make_shared<int>();  ///< workers and agents may answer when this is gone
 };
 

@@ -24,16 +24,17 @@ class Listening {
       if (update.record.role != Role::kDeparture || !evacuations.moves(id, update.record.id)) return;
       queue->push(toMessage(update));
     });
-    evacuation_ = evacuations.subscribe([id, queue, host = services.config.host](
-                                            const Evacuations::Account& account, const std::string& message) {
-      if (account.record.id == id) queue->push(updateOf(account, host, message));
-    });
+    evacuation_ =
+        evacuations.board().subscribe([id, queue, host = services.config.host](
+                                          const Evacuations::Account& account, const std::string& message) {
+          if (account.record.id == id) queue->push(updateOf(account, host, message));
+        });
   }
   ~Listening() {
     boost::asio::post(services_.loop, [&bulletin = services_.bulletin, &evacuations = evacuations_,
                                        migrations = migrations_, evacuation = evacuation_] {
       bulletin.unsubscribe(migrations);
-      evacuations.unsubscribe(evacuation);
+      evacuations.board().unsubscribe(evacuation);
     });
   }
   Listening(const Listening&) = delete;
