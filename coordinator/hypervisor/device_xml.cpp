@@ -230,4 +230,18 @@ bool sameForGuest(const std::string& element_a, const std::string& element_b) {
          modelOf(left) == modelOf(right);
 }
 
+bool sameOnHost(const std::string& element_a, const std::string& element_b) {
+  const auto a = parseXml(element_a, "device element", "interface hostdev");
+  const auto b = parseXml(element_b, "device element", "interface hostdev");
+  if (!a || !b) return false;
+  const pugi::xml_node left = (*a)->document_element().child("source");
+  const pugi::xml_node right = (*b)->document_element().child("source");
+  const pugi::xml_node pci_l = left.child("address"), pci_r = right.child("address");
+  if (!pci_l || !pci_r) {
+    return !pci_l && !pci_r && std::strcmp(left.attribute("bridge").value(), right.attribute("bridge").value()) == 0;
+  }
+  const auto vf_l = readPciAddress(pci_l, "source"), vf_r = readPciAddress(pci_r, "source");
+  return vf_l && vf_r && *vf_l == *vf_r;
+}
+
 }  // namespace rdmove

@@ -47,6 +47,9 @@ Result<std::string> replaceDevice(const std::string& domain_xml, const DeviceAli
 /// True when both elements are the same device for the guest: alias, MAC, model and guest PCI address.
 bool sameForGuest(const std::string& element_a, const std::string& element_b);
 
+/// True when both elements are made of the same thing of the host: a VF by its PCI address, or a bridge.
+bool sameOnHost(const std::string& element_a, const std::string& element_b);
+
 /// Of a domain that a mover brings: who it is, and whether its metadata declares devices that rdmove moves. Both are
 /// read without a look at what is declared.
 struct IncomingDomain {

@@ -30,7 +30,7 @@ Result<void> presentOr(virDomainPtr domain, const DeviceAlias& alias, const std:
   if (!xml) return error;
   const auto present = findDevice(xml.get(), alias);
   if (!present) return error;
-  if (sameForGuest(present->element, element)) return {};
+  if (sameForGuest(present->element, element) && sameOnHost(present->element, element)) return {};
   error.value().code = ErrorCode::kRefused;
   error.value().remedy = "The domain has another device with alias " + alias.str() + "; detach it first.";
   return error;

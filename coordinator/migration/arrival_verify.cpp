@@ -62,9 +62,7 @@ void ArrivalSession::verify(Attempt attempt) {
           return failure(ErrorCode::kUnavailable, "verify the definition of " + plan.domain,
                          "libvirt has not made it persistent here yet");
         }
-        // What another mover has made is a copy of the source's.
-        const auto defined = plan.mover == Mover::kAnother ? Defined::kElsewhere : Defined::kForThisHost;
-        return correctDefinition(services_.hypervisor, plan.uuid, leases, defined);
+        return correctDefinition(services_.hypervisor, plan.uuid, leases);
       },
       [this, attempt](Result<void> result) {
         if (!result) return answer(Step::kVerify, attempt, std::move(result));

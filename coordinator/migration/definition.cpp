@@ -4,16 +4,15 @@
 
 namespace rdmove {
 
-Result<void> correctDefinition(Hypervisor& hypervisor, const DomainUuid& uuid, const std::vector<LeasedVf>& devices,
-                               Defined defined) {
+Result<void> correctDefinition(Hypervisor& hypervisor, const DomainUuid& uuid, const std::vector<LeasedVf>& devices) {
   auto inactive = hypervisor.xml(uuid, XmlKind::kInactive);
   if (!inactive) return tl::unexpected(inactive.error());
   std::string wanted = std::move(*inactive);
   bool wrong = false;
   for (const LeasedVf& lease : devices) {
     const auto device = findDevice(wanted, lease.alias);
-    const bool copied = defined == Defined::kElsewhere;
-    if (device && !copied && sameForGuest(device->element, lease.device_xml)) continue;
+    if (device && sameForGuest(device->element, lease.device_xml) && sameOnHost(device->element, lease.device_xml))
+      continue;
     wrong = true;
     auto replaced = replaceDevice(wanted, lease.alias, lease.device_xml);
     if (!replaced) return tl::unexpected(replaced.error());

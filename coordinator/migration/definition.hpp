@@ -9,12 +9,8 @@
 
 namespace rdmove {
 
-/// Where the definition was made: libvirt's copy of another host's names that one's VFs, in elements that look the
-/// same to the guest.
-enum class Defined { kForThisHost, kElsewhere };
-
-/// Puts the device of each lease into it, and leaves all else as it is; writes nothing when it is right.
-Result<void> correctDefinition(Hypervisor& hypervisor, const DomainUuid& uuid, const std::vector<LeasedVf>& devices,
-                               Defined defined);
+/// Puts the device of each lease into it, and leaves all else as it is; writes nothing when it is right. A mover's
+/// copy of another host's definition names that one's VFs, in elements that look the same to the guest.
+Result<void> correctDefinition(Hypervisor& hypervisor, const DomainUuid& uuid, const std::vector<LeasedVf>& devices);
 
 }  // namespace rdmove

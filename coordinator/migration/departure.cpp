@@ -137,9 +137,9 @@ sc::result AnnouncingRelease::failed(const Error& error) {
   world().blame(error);
   return back();
 }
-/// The partner may have heard it though its answer was lost: then another mover's VM may be on its way already.
+/// The partner may have heard it though its answer was lost: then its hook lets the VM in, whoever moves it.
 sc::result AnnouncingRelease::back() {
-  return ofAnotherMover(outermost_context()) ? transit<Recalling>() : transit<Replugging>();
+  return transit<Recalling>();
 }
 
 sc::result Prepared::done() {
@@ -190,8 +190,8 @@ sc::result Transferring::cancelled() {
 }
 
 sc::result Settling::done() {
-  // Who started that migration may start another one at any moment.
-  return ofAnotherMover(outermost_context()) ? transit<Recalling>() : transit<Replugging>();
+  // The partner waits for the VM still, and its hook lets it in: somebody may start another migration at any moment.
+  return transit<Recalling>();
 }
 sc::result Settling::failed(const Error& error) {
   // A partner that does not say leaves the domain paused here: that is told at once.
@@ -209,6 +209,9 @@ sc::result Releasing::done() {
 }
 sc::result Replugging::done() {
   return transit<RestoringGuest>();
+}
+sc::result Replugging::arrived() {
+  return transit<Handover>();
 }
 sc::result RestoringGuest::done() {
   return transit<Withdrawing>();

@@ -1,5 +1,5 @@
-// A VM that is prepared for another mover (`rdmove prepare`): its migration is waited for, and what was
-// prepared is taken back when none comes.
+// A VM that is prepared for another mover (`rdmove prepare`): its migration is waited for. And how what was prepared
+// is taken back, whoever was to move it.
 #include <fmt/format.h>
 #include <spdlog/spdlog.h>
 
@@ -12,8 +12,11 @@ namespace {
 
 /// No event says that another mover's job has begun: the one thing that is looked at again and again.
 constexpr std::chrono::milliseconds kLookAgain{1000};
-/// A partner that is silent is asked so often before its word is done without.
-constexpr int kAsked = 3;
+/// A partner that is silent is asked again so often before its word is done without: a migration of our own is over
+/// when we say so, and seldom does another mover wait for that moment.
+constexpr int askedAgain(Mover mover) {
+  return mover == Mover::kAnother ? 3 : 1;
+}
 
 constexpr const char* kHeldUntil = "held-until";  // boot clock in ns, and the boot that it counts from
 
@@ -95,7 +98,7 @@ void DepartureSession::recall(Attempt attempt) {
   if (switched_) return settle(Step::kRecall, attempt);
   struct Word {
     bool there = false;
-    bool resumed = false;  ///< by libvirt, after a switch that nobody saw
+    bool left = false;  ///< it does not run here, or libvirt resumed it after a switch that nobody saw
   };
   offload<Word>(
       [this, plan = plan_, tries = recalls_++, before = canceled_before_]() -> Result<Word> {
@@ -106,18 +109,22 @@ void DepartureSession::recall(Attempt attempt) {
           return failure(ErrorCode::kConflict, what, "a migration of it runs",
                          "Wait for it, or end it with virsh domjobabort " + plan.domain + ".");
         }
-        if (status && status->run_reason == RunReason::kMigrationCanceled && !before) return Word{false, true};
+        const bool off =
+            !status || status->state == DomainState::kAbsent || status->state == DomainState::kShutOff;
+        if (off || (status->run_reason == RunReason::kMigrationCanceled && !before)) return Word{false, true};
         const auto partner = services_.partners.find(plan.destination);
         const auto answered = partner ? (*partner)->withdraw(plan.id, false)
                                       : Result<WithdrawAnswer>(tl::unexpected(partner.error()));
         if (answered) return Word{answered->running_there || answered->ran_there, false};
-        const bool here = status && status->state == DomainState::kRunning;
-        if (here && tries >= kAsked) return Word{};
+        // Looked at anew: a migration may have begun while the partner was waited for.
+        const auto now = services_.hypervisor.find(plan.uuid.str());
+        const bool stays = now && now->state == DomainState::kRunning && !now->migration_job;
+        if (stays && tries >= askedAgain(plan.mover)) return Word{};
         return tl::unexpected(answered.error());
       },
       [this, attempt](Result<Word> word) {
         if (!word) return answer(Step::kRecall, attempt, tl::unexpected(word.error()));
-        if (word->resumed) return settle(Step::kRecall, attempt);
+        if (word->left) return settle(Step::kRecall, attempt);
         if (word->there) return arrivedThere();
         transfer_over_ = true;
         answer(Step::kRecall, attempt, {});

@@ -63,7 +63,8 @@ void DepartureSession::start(const std::string& phase, const std::vector<FactRec
   }
   // Held from here on, so that preflight and prepare talk over one opening of the port.
   if (!plan_.uuid.empty() && !transfer_started_) agent();
-  machine_.start(phase);
+  // The call to libvirt was not made, and the partner may have waited too long meanwhile: its word is asked for again.
+  machine_.start(phase == "Transferring" && !transfer_started_ ? "AnnouncingRelease" : phase);
   if (cancelled) machine_.cancel();
 }
 

@@ -15,6 +15,10 @@
 
 namespace rdmove {
 
+/// Of a domain that does not run here: the partner had let it in, or it has ended. kTimeout when the partner does not
+/// know, and what the call to it says when it is silent; `word` stands for it then. Blocks; workers only.
+Result<bool> wentThere(Partners& partners, const Plan& plan, std::optional<OperatorWord> word);
+
 class DepartureSession : public Session, private DepartureActions {
  public:
   /// `journaled` is empty for a new migration; `record.plan` then holds only the request (plan_json).
@@ -115,7 +119,7 @@ class DepartureSession : public Session, private DepartureActions {
   std::optional<Attempt> mover_attempt_;
   std::chrono::nanoseconds held_until_{0};  ///< CLOCK_BOOTTIME; 0 after a reboot: it has passed
   int recalls_ = 0;
-  bool announced_ = false;  ///< another mover's VM: the partner may let it in from now on, whatever we wait for
+  bool announced_ = false;  ///< the partner may let the VM in from now on, whoever moves it
   bool transfer_started_ = false;  ///< journaled before the call: libvirt may be migrating
   bool transfer_running_ = false;  ///< our own call has not returned
   bool transfer_over_ = false;

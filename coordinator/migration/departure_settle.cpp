@@ -71,6 +71,17 @@ Result<WhoRuns> whoRuns(Hypervisor& hypervisor, Partners& partners, const Plan& 
 
 }  // namespace
 
+Result<bool> wentThere(Partners& partners, const Plan& plan, std::optional<OperatorWord> word) {
+  const auto answered = askPartner(partners, plan, word);
+  if (!answered) return tl::unexpected(answered.error());
+  if (!decides(answered)) {
+    return failure(ErrorCode::kTimeout, "learn where " + plan.domain + " is",
+                   "it is not here, and " + plan.destination.str() + " has started anew and does not know whether it came",
+                   "Decide it with rdmove resolve " + plan.id.str() + ".");
+  }
+  return answered->running_there || answered->ran_there;
+}
+
 void DepartureSession::settle(Step step, Attempt attempt) {
   offload<WhoRuns>(
       [this, plan = plan_, switched = switched_, before = canceled_before_, word = word_] {
@@ -79,6 +90,7 @@ void DepartureSession::settle(Step step, Attempt attempt) {
       [this, step, attempt](Result<WhoRuns> who) {
         if (!who) return answer(step, attempt, tl::unexpected(who.error()));
         if (who->there) return arrivedThere();
+        transfer_over_ = true;
         switched_ = false;  // proven: the RESUMED that follows is ours
         remember("switched", "no");
         if (!who->paused_here) return answer(step, attempt, {});

@@ -10,16 +10,15 @@
 //   UnplugStuck              asked and not gone: Degraded, waits              -> Replugging
 //   TakingIdentity           off the source's VF, read back                   -> AnnouncingRelease | Replugging
 //   AnnouncingRelease        the partner knows, durably                       -> Transferring | Prepared
-//                                                                                | Replugging | Recalling
+//                                                                                | Recalling
 //   Prepared                 another mover's migration is waited for          -> Transferring | Recalling | Handover
-//   Recalling                none came: the partner lets none in any more     -> Replugging | Handover (retried)
+//   Recalling                the partner lets none in any more                -> Replugging | Handover (retried)
 //   Transferring             libvirt's migration                              -> Handover | Settling
-//   Settling                 it failed: who runs the domain?                  -> Replugging | Recalling | Handover
-//                                                                                (retried)
+//   Settling                 it failed: who runs the domain?                  -> Recalling | Handover (retried)
 //   Handover                 past the point of no return: the arrival's turn  -> Releasing
 //   Releasing                the VFs that were left go to their pool          -> Completed
 //   Unpreparing              rollback: prepare was not answered, nothing left       -> Withdrawing
-//   Replugging               rollback: the VF is attached again               -> RestoringGuest (retried)
+//   Replugging               rollback: the VF is attached again               -> RestoringGuest | Handover (retried)
 //   RestoringGuest           rollback: the guest's addresses are back         -> Withdrawing (retried)
 //   Withdrawing              rollback: the partner's lease is freed           -> RolledBack
 //   Refusing                 nothing was changed; a lease, if any, is freed   -> Refused
@@ -309,10 +308,12 @@ struct Unpreparing : Work<Unpreparing, Step::kRestoreGuest> {
   sc::result failed(const Error& error);
 };
 
+/// A partner that was silent may have let the VM in after all.
 struct Replugging : Retried<Replugging, Step::kReplug> {
   static constexpr const char* kPhase = "Replugging";
   using Retried::Retried;
   sc::result done();
+  sc::result arrived();
 };
 
 struct RestoringGuest : Retried<RestoringGuest, Step::kRestoreGuest> {

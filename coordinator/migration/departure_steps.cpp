@@ -62,6 +62,15 @@ Result<std::vector<MovingVf>> missing(Hypervisor& hypervisor, const Plan& plan) 
   return gone;
 }
 
+/// It is here, and nobody takes it away.
+Result<void> staysHere(Hypervisor& hypervisor, const Plan& plan) {
+  const auto status = hypervisor.find(plan.uuid.str());
+  if (!status) return tl::unexpected(status.error());
+  if (!status->migration_job) return stillHere(hypervisor, plan);
+  return failure(ErrorCode::kConflict, "put the devices of " + plan.domain + " back", "a migration of it runs",
+                 "Wait for it, or end it with virsh domjobabort " + plan.domain + ".");
+}
+
 /// The arrival that this departure takes over from had not come to the definition: it may name its source's VFs.
 Result<void> defineAsItIs(Hypervisor& hypervisor, Fabric& fabric, const Plan& plan,
                           const std::map<DeviceAlias, VfName>& vfs) {
@@ -76,7 +85,7 @@ Result<void> defineAsItIs(Hypervisor& hypervisor, Fabric& fabric, const Plan& pl
     if (!element) return tl::unexpected(element.error());
     devices.push_back({vf.declaration.alias, vf.declaration.pool, where->second, std::move(*element)});
   }
-  return correctDefinition(hypervisor, plan.uuid, devices, Defined::kElsewhere);
+  return correctDefinition(hypervisor, plan.uuid, devices);
 }
 
 }  // namespace
@@ -269,7 +278,7 @@ void DepartureSession::takeIdentity(Attempt attempt) {
 }
 
 void DepartureSession::announceRelease(Attempt attempt) {
-  announced_ = plan_.mover == Mover::kAnother;
+  announced_ = true;
   inWorker(Step::kAnnounceRelease, attempt, [this, plan = plan_, before = traffic_before_]() -> Result<void> {
     const auto partner = services_.partners.find(plan.destination);
     if (!partner) return tl::unexpected(partner.error());
@@ -280,6 +289,7 @@ void DepartureSession::announceRelease(Attempt attempt) {
 void DepartureSession::replug(Attempt attempt) {
   struct Replugged {
     std::optional<Error> ended;  ///< the domain's own end: there is nothing to plug into
+    bool went = false;           ///< the partner had let it in after all
   };
   const auto records = identityRecords(services_.journal);
   if (!records) {
@@ -287,9 +297,13 @@ void DepartureSession::replug(Attempt attempt) {
         [this, attempt, error = records.error()] { answer(Step::kReplug, attempt, tl::unexpected(error)); });
   }
   offload<Replugged>(
-      [this, plan = plan_, vfs = source_vfs_, records = *records, debt = debt_]() -> Result<Replugged> {
+      [this, plan = plan_, vfs = source_vfs_, records = *records, debt = debt_, word = word_]() -> Result<Replugged> {
         const auto gone = missing(services_.hypervisor, plan);
-        if (!gone && gone.error().code == ErrorCode::kNotFound) return Replugged{gone.error()};
+        if (!gone && gone.error().code == ErrorCode::kNotFound) {
+          const auto went = wentThere(services_.partners, plan, word);
+          if (!went) return tl::unexpected(went.error());
+          return Replugged{gone.error(), *went};
+        }
         if (!gone) return tl::unexpected(gone.error());
         for (const MovingVf& vf : *gone) {
           const auto where = vfs.find(vf.declaration.alias);
@@ -303,11 +317,17 @@ void DepartureSession::replug(Attempt attempt) {
           const auto give = [&](Attached attached) {
             return services_.fabric.giveIdentity(where->second, vf, record, attached);
           };
+          if (auto stays = staysHere(services_.hypervisor, plan); !stays) return tl::unexpected(stays.error());
           if (auto free = takeAgainFromHost(services_.fabric, services_.hypervisor, where->second); !free)
             return tl::unexpected(free.error());
           if (auto live = give(Attached::kNotYet); !live) return tl::unexpected(live.error());
           auto attached = services_.hypervisor.attach(plan.uuid, *element);
-          if (!attached) return tl::unexpected(attached.error());
+          if (!attached) {
+            // A migration that has begun since takes the VM where the identity may be live, too.
+            if (staysHere(services_.hypervisor, plan)) return tl::unexpected(attached.error());
+            auto taken = services_.fabric.takeIdentity(where->second, vf.declaration.identity, record);
+            return tl::unexpected(taken ? attached.error() : taken.error());
+          }
           if (auto live = give(Attached::kYes); !live) return tl::unexpected(live.error());
         }
         if (debt == Debt::kInherited) {
@@ -318,6 +338,7 @@ void DepartureSession::replug(Attempt attempt) {
       },
       [this, attempt](Result<Replugged> result) {
         if (!result) return answer(Step::kReplug, attempt, tl::unexpected(result.error()));
+        if (result->went) return arrivedThere();
         domain_ended_ = result->ended.has_value();
         if (domain_ended_) keepBlame(*result->ended);
         answer(Step::kReplug, attempt, {});

@@ -277,7 +277,7 @@ void DepartureSession::partnerReported(ArrivalReport report) {
     services_.bulletin.publish(
         {record_, progress_, plan_.destination.str() + ": " + report_->phase, report_->phase});
   }
-  if (report_->arrived && transfer_started_) arrivedThere();
+  if (report_->arrived && (transfer_started_ || announced_)) arrivedThere();
   checkArrival();
 }
 

@@ -17,6 +17,14 @@ constexpr std::array<std::pair<OperatorWord, const char*>, 3> kWords{{
 Predicament ofDeparture(const MigrationRecord& record) {
   const std::string& vm = record.domain;
   const std::string there = record.partner.str();
+  if (record.phase == "Recalling" || record.phase == "Replugging") {
+    return {fmt::format("The way back waits while {0} does not run here and {1} has not said whether it runs there.", vm,
+                        there),
+            {{OperatorWord::kDestinationIsDead,
+              fmt::format("{} goes on here if it is here; if not, it has ended, and the migration with it.", vm)},
+             {OperatorWord::kRunsThere,
+              fmt::format("What is left of {} here is removed, and the migration ends without waiting for {}.", vm, there)}}};
+  }
   if (record.phase == "Settling") {
     return {fmt::format("The switch to {} had begun, and {} has not said whether {} runs there.", there,
                         there, vm),

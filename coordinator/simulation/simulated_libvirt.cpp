@@ -213,7 +213,7 @@ Result<void> plug(World& world, Host& host, const DomainUuid& uuid, const std::s
     return failure(ErrorCode::kInternal, attempted, "QEMU refuses it");
   }
   if (domain->device) {
-    if (sameForGuest(domain->device->element, element)) return {};
+    if (sameForGuest(domain->device->element, element) && sameOnHost(domain->device->element, element)) return {};
     return failure(ErrorCode::kRefused, attempted, "it has another device of that alias");
   }
   const VfName name(fabric::readDeviceSource(element)->pci.value_or(""));

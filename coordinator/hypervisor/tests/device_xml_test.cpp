@@ -121,6 +121,20 @@ TEST(SameForGuest, compares_alias_mac_model_and_address) {
   EXPECT_FALSE(sameForGuest(base, "not xml"));
 }
 
+TEST(SameOnHost, compares_the_vf_or_the_bridge) {
+  const auto vf = [](const char* bus, const char* slot) {
+    return std::string("<hostdev mode='subsystem' type='pci'><source><address domain='0x0000' bus='") + bus + "' slot='" +
+           slot + "' function='0x0'/></source></hostdev>";
+  };
+  const std::string bridge = "<interface type='bridge'><source bridge='fabric'/></interface>";
+  EXPECT_TRUE(sameOnHost(vf("0x3b", "0x01"), vf("0x3b", "0x1")));
+  EXPECT_FALSE(sameOnHost(vf("0x3b", "0x01"), vf("0x3b", "0x02")));
+  EXPECT_FALSE(sameOnHost(vf("0x3b", "0x01"), bridge));
+  EXPECT_TRUE(sameOnHost(bridge, "<interface type='bridge'><source bridge='fabric' portid='1'/></interface>"));
+  EXPECT_FALSE(sameOnHost(bridge, "<interface type='bridge'><source bridge='lan'/></interface>"));
+  EXPECT_FALSE(sameOnHost(bridge, "not xml"));
+}
+
 TEST(NewDevice, is_what_can_be_attached_where_nothing_can_be_copied) {
   VfDeclaration vf;
   vf.alias = DeviceAlias("ua-rdma0");

@@ -33,14 +33,14 @@ TEST(Definition, that_was_made_on_another_host_names_the_vf_of_this_one) {
   ON_CALL(hypervisor, xml(_, XmlKind::kInactive)).WillByDefault(Return(defined(hostdev("0x07"))));
   EXPECT_CALL(hypervisor, define(testing::AllOf(HasSubstr("0x01"), testing::Not(HasSubstr("0x07")))))
       .WillOnce(Return(Result<void>()));
-  EXPECT_TRUE(correctDefinition(hypervisor, kUuid, kHas, Defined::kElsewhere));
+  EXPECT_TRUE(correctDefinition(hypervisor, kUuid, kHas));
 }
 
-TEST(Definition, that_was_made_for_this_host_is_not_written_again) {
+TEST(Definition, that_is_right_is_not_written_again) {
   NiceMock<FakeHypervisor> hypervisor;
   ON_CALL(hypervisor, xml(_, XmlKind::kInactive)).WillByDefault(Return(defined(hostdev("0x01"))));
   EXPECT_CALL(hypervisor, define(_)).Times(0);
-  EXPECT_TRUE(correctDefinition(hypervisor, kUuid, kHas, Defined::kForThisHost));
+  EXPECT_TRUE(correctDefinition(hypervisor, kUuid, kHas));
 }
 
 TEST(Definition, that_cannot_be_read_is_not_written) {
@@ -48,7 +48,7 @@ TEST(Definition, that_cannot_be_read_is_not_written) {
   ON_CALL(hypervisor, xml(_, XmlKind::kInactive))
       .WillByDefault(Return(failure(ErrorCode::kUnavailable, "read it", "libvirtd does not answer")));
   EXPECT_CALL(hypervisor, define(_)).Times(0);
-  EXPECT_FALSE(correctDefinition(hypervisor, kUuid, kHas, Defined::kElsewhere));
+  EXPECT_FALSE(correctDefinition(hypervisor, kUuid, kHas));
 }
 
 }  // namespace

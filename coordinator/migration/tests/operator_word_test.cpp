@@ -24,10 +24,10 @@ std::vector<std::string> wordsIn(Role role, const std::string& phase, Outcome ou
 TEST(OperatorWord, is_asked_for_only_where_a_silent_host_would_have_to_speak) {
   using ::testing::ElementsAre;
   using ::testing::IsEmpty;
-  for (const char* phase : {"Settling", "Handover", "Releasing"})
+  for (const char* phase : {"Settling", "Recalling", "Replugging", "Handover", "Releasing"})
     EXPECT_THAT(wordsIn(Role::kDeparture, phase), ElementsAre("destination-is-dead", "runs-there")) << phase;
   EXPECT_THAT(wordsIn(Role::kArrival, "Reserved"), ElementsAre("source-is-dead"));
-  for (const char* phase : {"Preparing", "UnplugStuck", "Transferring", "Replugging"})
+  for (const char* phase : {"Preparing", "UnplugStuck", "Transferring", "RestoringGuest"})
     EXPECT_THAT(wordsIn(Role::kDeparture, phase), IsEmpty()) << phase;
   EXPECT_THAT(wordsIn(Role::kArrival, "Plugging"), IsEmpty());
   EXPECT_THAT(wordsIn(Role::kDeparture, "Handover", Outcome::kCompleted), IsEmpty());

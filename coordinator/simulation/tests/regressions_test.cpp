@@ -34,7 +34,7 @@ const Fault kFaults[] = {
     {"a_running_vm_keeps_its_vf_when_libvirtd_goes_away_over_the_sweeps_question", {10020189, 10040963, 10048621}},
     {"a_debt_is_not_forgotten_by_a_daemon_that_is_killed_as_it_takes_it_over", {10034533, 10049038, 10056859}},
     {"a_simulated_agent_that_has_prepared_names_no_holdout_when_it_is_asked_again", {20007179}},
-    {"another_movers_vm_that_the_partner_let_in_is_not_taken_for_one_that_ended", {10047715}},
+    {"another_movers_vm_that_the_partner_let_in_is_not_taken_for_one_that_ended", {10047715, 20010192}},
 };
 
 class Regression : public ::testing::TestWithParam<Fault> {};
