@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <atomic>
+#include <utility>
 
 #include "guestagent/failover/connection/cm/call_error.hpp"
 
@@ -37,9 +38,15 @@ CmEndpoint::CmEndpoint(rdma_cm_id* id, ContextRegistry& contexts) : id_(id), con
   id_->context = reinterpret_cast<void*>(++last);
 }
 
-// The order that is known to end. All events were acknowledged when they were taken.
+// The order that is known to end. All events were acknowledged when they were taken. As it takes one, in the loop's
+// thread, librdmacm moves the id's queue pair by itself: by then the queue pair has to be whole, or not the id's.
 CmEndpoint::~CmEndpoint() {
-  if (id_->qp) rdma_destroy_qp(id_);
+  ibv_qp* queue_pair = nullptr;
+  {
+    const auto quiet = contexts_.between_calls();
+    queue_pair = std::exchange(id_->qp, nullptr);
+  }
+  if (queue_pair) ibv_destroy_qp(queue_pair);
   for (ibv_mr* region : regions_) ibv_dereg_mr(region);
   if (!pieces_.empty()) {
     pieces_.clear();

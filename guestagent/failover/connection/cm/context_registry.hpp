@@ -44,6 +44,9 @@ class ContextRegistry {
   /// new to it: by then that has been met on the thread for it, and nobody closes a context meanwhile.
   [[nodiscard]] std::unique_lock<std::mutex> meet_devices();
 
+  /// While it is held, no other thread is in such a call.
+  [[nodiscard]] std::unique_lock<std::mutex> between_calls() { return std::unique_lock(mutex_); }
+
  private:
   struct Entry {
     unsigned holders = 0;
