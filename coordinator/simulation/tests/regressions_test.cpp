@@ -35,6 +35,10 @@ const Fault kFaults[] = {
     {"a_debt_is_not_forgotten_by_a_daemon_that_is_killed_as_it_takes_it_over", {10034533, 10049038, 10056859}},
     {"a_simulated_agent_that_has_prepared_names_no_holdout_when_it_is_asked_again", {20007179}},
     {"another_movers_vm_that_the_partner_let_in_is_not_taken_for_one_that_ended", {10047715, 20010192}},
+    {"a_transfer_that_was_not_begun_before_a_restart_asks_for_the_release_again", {40008834}},
+    {"a_definition_that_another_mover_copied_is_right_though_the_migration_was_ours", {40009022}},
+    {"an_identity_does_not_come_back_while_a_migration_runs", {40017227}},
+    {"a_way_back_that_cannot_know_who_runs_the_vm_takes_the_operators_word", {40020367}},
 };
 
 class Regression : public ::testing::TestWithParam<Fault> {};
