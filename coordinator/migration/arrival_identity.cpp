@@ -104,8 +104,13 @@ void ArrivalSession::takeStaged(std::function<void(Result<void>)> then) {
 }
 
 /// A VM that is here keeps its VF, and the journal what that was before. One that is defined here keeps it
-/// too, for when it is started again.
+/// too, for when it is started again. A plug that is under way may yet make the identity live: nobody is to look for
+/// it before.
 void ArrivalSession::unstage(Attempt attempt) {
+  if (plugs_) {
+    unstages_after_ = attempt;
+    return;
+  }
   const bool leaves = record_.phase == "Unstaging" || (record_.phase == "Abandoning" && !plan_.persistent);
   const auto free = [this, attempt](const Result<void>& taken) {
     answer(Step::kUnstage, attempt, taken ? services_.journal.freeLeases(record_.id) : taken);

@@ -62,6 +62,7 @@ void ArrivalSession::recover(const std::string& phase, const std::vector<FactRec
   note("the daemon was started anew; going on from " + phase);
   armHold();
   machine_.start(phase == "Reserved" && released ? "Awaiting" : phase);
+  watched_ = false;
   // A domain that ended while nobody listened is not waited for.
   if (machine_.arrived()) observe();
 }
@@ -93,7 +94,7 @@ void ArrivalSession::withdraw(bool source_runs, std::function<void(Result<Withdr
   offload<WithdrawAnswer>([this, uuid = plan_.uuid] { return runsHere(services_.hypervisor, uuid); },
                           [this, done](Result<WithdrawAnswer> ran) {
                             if (ran) ran->ran_there = ArrivalMachine::arrivedIn(record_.phase);
-                            if (ran) ran->may_have_run = endUnseen(came_in_boot_, services_.clock);
+                            if (ran) ran->may_have_run = mayHaveRun();
                             if (ran && !ran->running_there) machine_.process(WithdrawRequested());
                             done(ran);
                           });
@@ -107,6 +108,11 @@ void ArrivalSession::supersede() {
   publish("the VM moves on");
 }
 
+/// It came in, and is not seen to run: whoever says that it never did must have watched it fail.
+bool ArrivalSession::mayHaveRun() const {
+  return endUnseen(came_in_boot_, services_.clock) || (record_.phase == "Incoming" && !watched_);
+}
+
 void ArrivalSession::keepBoot(const std::string& boot) {
   came_in_boot_ = boot;
   if (auto kept = services_.journal.setFact(record_.id, record_.role, kCameInBoot, boot); !kept)
@@ -115,8 +121,12 @@ void ArrivalSession::keepBoot(const std::string& boot) {
 
 void ArrivalSession::enter(const char* phase) {
   enterPhase(phase);
-  if (std::string_view(phase) == "Incoming" && came_in_boot_.empty()) keepBoot(services_.clock.bootId());
-  if (std::string_view(phase) == "Awaiting" && came_in_boot_ == services_.clock.bootId()) keepBoot("");
+  if (std::string_view(phase) == "Incoming") {
+    watched_ = true;
+    if (came_in_boot_.empty()) keepBoot(services_.clock.bootId());
+  }
+  if (std::string_view(phase) == "Awaiting" && came_in_boot_ == services_.clock.bootId())
+    keepBoot(watched_ ? "" : kUnseen);
   // Back from Incoming, whose lease did not run: now it does again.
   if (std::string_view(phase) == "Awaiting" && hold_timer_ == TimerId{}) armHold();
 }
@@ -279,6 +289,7 @@ void ArrivalSession::onDeviceRemoved(const DeviceAlias& alias) {
 }
 
 void ArrivalSession::onReconnected() {
+  watched_ = false;  // what happened meanwhile made no event
   observe();
 }
 
@@ -305,6 +316,8 @@ void ArrivalSession::observe() {
             observeAgain();  // resumed, and libvirt's job is just ending: no event may come any more
         } else if (asked_in == "Awaiting") {
           machine_.process(DomainIncoming());
+        } else if (asked_in == "Incoming") {
+          watched_ = true;
         }
       });
 }

@@ -2,6 +2,7 @@
 // a restart; it needs nothing of the source once the identity is released. Loop thread only.
 #pragma once
 
+#include <map>
 #include <optional>
 #include <set>
 
@@ -18,9 +19,11 @@ Result<WithdrawAnswer> runsHere(Hypervisor& hypervisor, const DomainUuid& uuid);
 /// The fact that says that no source knows of it.
 inline constexpr const char* kAdopted = "adopted";
 inline constexpr const char* kFabricBefore = "fabric-before";
-/// The fact that keeps the boot in which the domain came in; empty once it was seen to fail.
+/// The fact that keeps the boot in which the domain came in; empty once it was seen to fail, kUnseen once it was gone
+/// after a time in which nobody looked.
 inline constexpr const char* kCameInBoot = "came-in-boot";
-/// The host has started anew since: what the domain did before that nobody saw.
+inline constexpr const char* kUnseen = "unseen";
+/// The host has started anew since, or nobody looked: what the domain did before that nobody saw.
 inline bool endUnseen(const std::string& came_in_boot, const Clock& clock) {
   return !came_in_boot.empty() && came_in_boot != clock.bootId();
 }
@@ -98,6 +101,17 @@ class ArrivalSession : public Session, private ArrivalActions {
   void observeAgain();
   std::chrono::milliseconds untilShown() const;
   void plug(Attempt attempt);
+  /// A failed plug, and the lease whose VF it is about; none when libvirt, the journal or the metadata are.
+  struct Unplugged {
+    std::optional<std::size_t> vf;
+    Error why;
+  };
+  std::optional<Unplugged> plugOne(const Plan& plan, const LeasedVf& lease, std::size_t index,
+                                   const IdentityRecord& record, bool look);
+  void vfFailed(Attempt attempt, std::size_t index, const Error& why);
+  std::optional<VfName> another(std::size_t index, HostVfs vfs);
+  void exchange(Attempt attempt, std::size_t index, const VfName& next, const Error& why);
+  Error allTried(std::size_t index, Error why) const;
   void restoreGuest(Attempt attempt);
   void restoreFailed(Attempt attempt, const Error& why);
   void restoreGuestAs(const MigrationId& prepared_for, Attempt attempt);
@@ -111,6 +125,7 @@ class ArrivalSession : public Session, private ArrivalActions {
   void comparePort(const RestoredDevice& device);
   void armHold();
   void keepBoot(const std::string& boot);
+  bool mayHaveRun() const;
 
   Plan plan_;
   FabricWatch fabric_watch_;  // a worker's while a step of ours is with one
@@ -119,6 +134,7 @@ class ArrivalSession : public Session, private ArrivalActions {
   Reserved reserved_;
   std::shared_ptr<AgentLink> agent_;
   std::string came_in_boot_;
+  bool watched_ = false;  ///< since it was seen coming in, no event can have been missed
   Traffic traffic_restored_;  ///< of VFs, whose counters are not new
   Traffic traffic_after_;
   std::unique_ptr<Timer> look_again_;
@@ -132,6 +148,13 @@ class ArrivalSession : public Session, private ArrivalActions {
   bool closing_ = false;
   bool superseded_ = false;
   bool adopted_ = false;
+  struct SetAside {
+    int count = 0;
+    std::string why;
+  };
+  std::map<VfName, SetAside> vfs_that_failed_;  ///< since this daemon's start
+  bool plugs_ = false;  ///< a worker has a plug of ours
+  std::optional<Attempt> unstages_after_;
   bool look_at_drivers_ = false;  ///< whether the leased VFs are still taken from the host's
   bool observing_again_ = false;
   ArrivalMachine machine_;  ///< last: destroyed first

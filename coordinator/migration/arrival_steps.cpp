@@ -31,6 +31,11 @@ bool sameIdentity(Identity shown, const Identity& told) {
   return shown == told;
 }
 
+/// Of libvirt's refusals: not that it is away, nor that the domain is, or is busy.
+bool isOfTheDevice(const Error& refusal) {
+  return refusal.code == ErrorCode::kInternal || refusal.code == ErrorCode::kRefused;
+}
+
 }  // namespace
 
 namespace {
@@ -119,8 +124,9 @@ void ArrivalSession::plug(Attempt attempt) {
   // Staging took the VFs from the host's driver. A host that was started anew since has given them back to it, and
   // so may somebody else have; to look costs time that only a second try has.
   const bool look = std::exchange(look_at_drivers_, true);
-  offload<void>(
-      [this, plan = plan_, leases = leases_, records = *records, look]() -> Result<void> {
+  plugs_ = true;
+  offload<std::optional<Unplugged>>(
+      [this, plan = plan_, leases = leases_, records = *records, look]() -> Result<std::optional<Unplugged>> {
         const auto element = services_.hypervisor.metadata(plan.uuid, XmlKind::kLive);
         if (!element) return tl::unexpected(element.error());
         const auto declared =
@@ -138,21 +144,36 @@ void ArrivalSession::plug(Attempt attempt) {
                            "Compare virsh dumpxml with rdmove show on the source.");
           }
           const IdentityRecord record = recordOf(records, leases[i].vf).value_or(IdentityRecord());
-          const auto give = [&](Attached attached) {
-            return services_.fabric.giveIdentity(leases[i].vf, plan.vfs[i], record, attached);
-          };
-          if (look) {
-            auto free = takeAgainFromHost(services_.fabric, services_.hypervisor, leases[i].vf);
-            if (!free) return free;
-          }
-          if (auto live = give(Attached::kNotYet); !live) return live;
-          if (auto attached = services_.hypervisor.attach(plan.uuid, leases[i].device_xml); !attached)
-            return attached;
-          if (auto live = give(Attached::kYes); !live) return live;
+          if (auto failed = plugOne(plan, leases[i], i, record, look)) return failed;
         }
-        return {};
+        return std::optional<Unplugged>();
       },
-      [this, attempt](Result<void> result) { answer(Step::kPlug, attempt, std::move(result)); });
+      [this, attempt](Result<std::optional<Unplugged>> failed) {
+        plugs_ = false;
+        if (unstages_after_) return unstage(*std::exchange(unstages_after_, std::nullopt));
+        if (!failed) return answer(Step::kPlug, attempt, tl::unexpected(failed.error()));
+        if (!*failed) return answer(Step::kPlug, attempt, {});
+        if ((*failed)->vf) return vfFailed(attempt, *(*failed)->vf, (*failed)->why);
+        answer(Step::kPlug, attempt, tl::unexpected((*failed)->why));
+      });
+}
+
+/// In a worker. What the fabric says is of the VF; what libvirt says only if it has looked at the device.
+std::optional<ArrivalSession::Unplugged> ArrivalSession::plugOne(const Plan& plan, const LeasedVf& lease,
+                                                                std::size_t index, const IdentityRecord& record,
+                                                                bool look) {
+  if (look) {
+    if (auto free = takeAgainFromHost(services_.fabric, services_.hypervisor, lease.vf); !free)
+      return Unplugged{isOfTheDevice(free.error()) ? std::optional(index) : std::nullopt, free.error()};
+  }
+  const auto give = [&](Attached attached) {
+    return services_.fabric.giveIdentity(lease.vf, plan.vfs[index], record, attached);
+  };
+  if (auto live = give(Attached::kNotYet); !live) return Unplugged{index, live.error()};
+  if (auto attached = services_.hypervisor.attach(plan.uuid, lease.device_xml); !attached)
+    return Unplugged{isOfTheDevice(attached.error()) ? std::optional(index) : std::nullopt, attached.error()};
+  if (auto live = give(Attached::kYes); !live) return Unplugged{std::nullopt, live.error()};
+  return std::nullopt;
 }
 
 namespace {

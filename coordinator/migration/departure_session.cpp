@@ -250,6 +250,7 @@ void DepartureSession::onReconnected() {
   if (unplug_attempt_) lookWhetherRemoved();
   if (arrival_attempt_) pauseSecondCopy();
   lookForMover();
+  machine_.process(OperatorSpoke());  // a try that waits for its turn need not: what it waited for may be this
 }
 
 }  // namespace rdmove

@@ -76,7 +76,8 @@ Result<bool> wentThere(Partners& partners, const Plan& plan, std::optional<Opera
   if (!answered) return tl::unexpected(answered.error());
   if (!decides(answered)) {
     return failure(ErrorCode::kTimeout, "learn where " + plan.domain + " is",
-                   "it is not here, and " + plan.destination.str() + " has started anew and does not know whether it came",
+                   "it is not here, and " + plan.destination.str() +
+                       " has started anew in the middle of the switch: nobody knows whether it came",
                    "Decide it with rdmove resolve " + plan.id.str() + ".");
   }
   return answered->running_there || answered->ran_there;

@@ -297,9 +297,11 @@ void DepartureSession::replug(Attempt attempt) {
         [this, attempt, error = records.error()] { answer(Step::kReplug, attempt, tl::unexpected(error)); });
   }
   offload<Replugged>(
-      [this, plan = plan_, vfs = source_vfs_, records = *records, debt = debt_, word = word_]() -> Result<Replugged> {
+      [this, plan = plan_, vfs = source_vfs_, records = *records, debt = debt_, word = word_,
+       reserved = !leases_.empty()]() -> Result<Replugged> {
         const auto gone = missing(services_.hypervisor, plan);
         if (!gone && gone.error().code == ErrorCode::kNotFound) {
+          if (!reserved) return Replugged{gone.error()};  // there is no way in
           const auto went = wentThere(services_.partners, plan, word);
           if (!went) return tl::unexpected(went.error());
           return Replugged{gone.error(), *went};

@@ -29,13 +29,15 @@ void Faults::choose() {
       {"cancel", &Faults::cancel},
       {"disk full", &Faults::fillDisk},
       {"VF driver refuses", &Faults::breakFabric},
+      {"a VF cannot be attached", &Faults::breakVf},
   };
+  const std::size_t kinds = world_.broken_vfs ? std::size(kAll) : std::size(kAll) - 1;
   const unsigned mood = static_cast<unsigned>(world_.random.below(100));
   const std::uint64_t count = mood < 10   ? 0
                               : mood < 60 ? 1 + world_.random.below(2)
                                           : 3 + world_.random.below(4);
   for (std::uint64_t i = 0; i < count; ++i) {
-    const std::uint64_t which = world_.random.below(std::size(kAll));
+    const std::uint64_t which = world_.random.below(kinds);
     const bool power = world_.operators && which % 2 == 0;  // what an operator is for
     const Fault fault = power ? Fault{"host loses power", &Faults::losePower} : kAll[which];
     const std::uint64_t when = world_.random.below(10);
@@ -271,6 +273,7 @@ void Faults::cancel() {
 void Faults::fillDisk() {
   Host& host = anyHost();
   host.troubles.journal_full = true;
+  host.sweep_refused = true;  // a sweep forgets what a VF was before, or comes again
   lasting(milliseconds(200), seconds(20), [&host] { host.troubles.journal_full = false; });
 }
 
@@ -278,6 +281,13 @@ void Faults::breakFabric() {
   Host& host = anyHost();
   host.troubles.fabric_fails = true;
   lasting(milliseconds(200), seconds(40), [&host] { host.troubles.fabric_fails = false; });
+}
+
+void Faults::breakVf() {
+  Host& host = anyHost();
+  VirtualFunction& vf = host.vfs[world_.random.below(host.vfs.size())];
+  vf.unusable = true;
+  lasting(seconds(10), seconds(300), [&vf] { vf.unusable = false; });
 }
 
 }  // namespace rdmove::simulation

@@ -58,6 +58,7 @@ class Faults {
   void cancel();
   void fillDisk();
   void breakFabric();
+  void breakVf();
 
   Host& anyHost() { return world_.hosts[world_.random.below(2)]; }
   Guest& anyGuest() { return world_.guests[world_.random.below(world_.guests.size())]; }

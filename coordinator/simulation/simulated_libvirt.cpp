@@ -221,6 +221,7 @@ Result<void> plug(World& world, Host& host, const DomainUuid& uuid, const std::s
   if (vf == nullptr) return failure(ErrorCode::kNotFound, attempted, "there is no such VF");
   if (!vf->with_vfio)
     return failure(ErrorCode::kRefused, attempted, "unmanaged PCI device must be manually detached");
+  if (vf->unusable) return failure(ErrorCode::kInternal, attempted, "vfio: its group is not viable");
   for (const auto& [other, taken] : host.domains) {
     if (taken.device && taken.device->vf == name) {
       world.broken({"a VF has one VM", name.str() + " was to be given to a second domain"});

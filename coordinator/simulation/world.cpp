@@ -55,7 +55,7 @@ Domain* Host::domain(const DomainUuid& uuid) {
 }
 
 /// In a quarter of the worlds VFs that no VM has are with a driver of the host.
-World::World(std::uint64_t seed) : random(seed), operators(seed % 8 == 7) {
+World::World(std::uint64_t seed) : random(seed), operators(seed % 8 == 7), broken_vfs(seed >= 400'000'000) {
   const int count = 1 + static_cast<int>(random.below(3));
   const int vfs = std::max(count, 2 + static_cast<int>(random.below(3)));
   for (Host& host : hosts) {

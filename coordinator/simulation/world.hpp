@@ -35,6 +35,7 @@ struct VirtualFunction {
   std::string put_back;  ///< libvirt's memory of an interface hostdev: what it had before the attach
   std::string home{};    ///< the host's driver that has it while no VM does; empty: it is VFIO's always
   bool with_vfio = true;
+  bool unusable = false;  ///< no attach of it succeeds
 };
 
 struct Device {
@@ -99,7 +100,7 @@ struct Host {
   bool powered = true;
   bool libvirtd_up = true;
   int boots = 1;
-  bool sweep_refused = false;  ///< a VF driver has refused something, ever
+  bool sweep_refused = false;  ///< a VF driver, or the journal, has refused something, ever
   HostTroubles troubles;
   std::unique_ptr<CoordinatorProcess> coordinator;  ///< none while it is down
   Duration last_event{0};                           ///< libvirt's events keep their order
@@ -149,6 +150,7 @@ class World {
   std::vector<std::shared_ptr<LiveMigration>> transfers;
   std::function<void(const std::string&)> trace;
   const bool operators;  ///< somebody says it when a host is dead, and they often are
+  const bool broken_vfs;  ///< a fault that came late: seeds from before it go on being the same run
   bool hooks = false;  ///< libvirt has rdmove's hook on both hosts; without it whatever comes in comes in
   int loose_ends = 0;  ///< what libvirt has still to clean up
   std::function<void()>

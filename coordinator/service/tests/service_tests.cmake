@@ -9,6 +9,7 @@ rdmove_test(partner_service_test
           ${PROJECT_SOURCE_DIR}/coordinator/migration/tests/alias_grant_test.cpp
           ${PROJECT_SOURCE_DIR}/coordinator/migration/tests/definition_test.cpp
           ${CMAKE_CURRENT_LIST_DIR}/partner_service_test.cpp ${CMAKE_CURRENT_LIST_DIR}/identity_at_destination_test.cpp
+          ${CMAKE_CURRENT_LIST_DIR}/vf_exchange_test.cpp
           ${CMAKE_CURRENT_LIST_DIR}/partner_client_test.cpp
           ${CMAKE_CURRENT_LIST_DIR}/hook_socket_test.cpp
   LIBS rdmove_service rdmove_hook rdmove_journal rdmove_fabric rdmove_domain_xml)
