@@ -1,15 +1,12 @@
 // A VF that cannot be attached is set aside, and another one of its pool is taken in its place.
 #include <fmt/format.h>
 
-#include <algorithm>
-
 #include "coordinator/fabric/free_vfs.hpp"
 #include "coordinator/hypervisor/domain_xml.hpp"
 #include "coordinator/migration/arrival_session.hpp"
 #include "coordinator/migration/host_driver.hpp"
 #include "coordinator/migration/plan_json.hpp"
 #include "coordinator/migration/vf_records.hpp"
-#include "coordinator/preflight/occupancy.hpp"
 
 namespace rdmove {
 namespace {
@@ -29,34 +26,21 @@ Result<void> isMissing(Hypervisor& hypervisor, const Plan& plan, const DeviceAli
   return failure(ErrorCode::kConflict, "take another VF for " + alias.str(), "the domain has its device");
 }
 
-/// As it was before it was leased. One that is not there any more is.
-Result<void> giveUp(Fabric& fabric, Hypervisor& hypervisor, const VfName& vf, const Identity& identity,
-                    const std::optional<IdentityRecord>& record) {
-  if (auto taken = fabric.takeIdentity(vf, identity, record); !taken && taken.error().code != ErrorCode::kNotFound)
-    return taken;
-  return record ? giveToHost(fabric, hypervisor, vf, *record) : Result<void>();
-}
-
 }  // namespace
 
 void ArrivalSession::vfFailed(Attempt attempt, std::size_t index, const Error& why) {
   SetAside& tries = vfs_that_failed_[leases_[index].vf];
   tries.why = why.cause;
-  const auto fail = [this, attempt, index, why] { answer(Step::kPlug, attempt, tl::unexpected(allTried(index, why))); };
+  const auto fail = [this, attempt, index, why] { plugged(attempt, tl::unexpected(allTried(index, why))); };
   if (++tries.count < kTries || vfs_that_failed_.size() > kMostSetAside) return fail();
   offload<HostVfs>(
       [this, plan = plan_, alias = leases_[index].alias]() -> Result<HostVfs> {
         if (auto missing = isMissing(services_.hypervisor, plan, alias); !missing)
           return tl::unexpected(missing.error());
-        auto all = services_.fabric.vfs();
-        if (!all) return tl::unexpected(all.error());
-        const auto taken = occupants(services_.hypervisor, services_.fabric);
-        if (!taken) return tl::unexpected(taken.error());
-        return HostVfs{std::move(*all), names(*taken)};
+        return hostVfs();
       },
       [this, attempt, index, why, fail](Result<HostVfs> vfs) {
-        if (superseded_ || machine_.phase() != "Plugging") return;  // over meanwhile: its leases have ended
-        if (!vfs) return fail();
+        if (superseded_ || unstages_after_ || !vfs) return fail();
         const auto next = another(index, std::move(*vfs));
         if (!next) return fail();
         exchange(attempt, index, *next, why);
@@ -72,14 +56,7 @@ std::optional<VfName> ArrivalSession::another(std::size_t index, HostVfs vfs) {
   std::erase_if(vfs.all, [](const VfInfo& vf) { return vf.kind == "bridge"; });  // where one fails all do
   const auto free = freeVfs(vfs.all, old.pool, vfs.taken);
   if (free.empty()) return std::nullopt;
-  LeaseRecord row;
-  row.migration = record_.id;
-  row.uuid = plan_.uuid;
-  row.alias = old.alias;
-  row.pool = old.pool;
-  row.vf = free.front().name;
-  row.expires_boot_ns = (services_.clock.now().boot + hold_).count();
-  row.boot_id = services_.clock.bootId();
+  const LeaseRecord row = leaseOf(old.alias, old.pool, free.front().name);
   if (!services_.journal.lease({row})) return std::nullopt;
   return row.vf;
 }
@@ -89,13 +66,13 @@ std::optional<VfName> ArrivalSession::another(std::size_t index, HostVfs vfs) {
 /// either when the daemon is killed in between is swept as any VF that nobody has.
 void ArrivalSession::exchange(Attempt attempt, std::size_t index, const VfName& next, const Error& why) {
   const auto records = identityRecords(services_.journal);
-  if (!records) return answer(Step::kPlug, attempt, tl::unexpected(records.error()));
+  if (!records) return plugged(attempt, tl::unexpected(records.error()));
   const VfName old = leases_[index].vf;
   offload<BoundVfs>(
       [this, plan = plan_, index, lease = leases_[index], next, records = *records]() -> Result<BoundVfs> {
         const MovingVf& moving = plan.vfs[index];
-        auto given_up = giveUp(services_.fabric, services_.hypervisor, lease.vf, moving.declaration.identity,
-                               recordOf(records, lease.vf));
+        auto given_up = giveUpVf(services_.fabric, services_.hypervisor, lease.vf, moving.declaration.identity,
+                                 recordOf(records, lease.vf));
         if (!given_up) return tl::unexpected(given_up.error());
         BoundVfs bound{{lease}, {}};
         bound.leases[0].vf = next;
@@ -108,10 +85,10 @@ void ArrivalSession::exchange(Attempt attempt, std::size_t index, const VfName& 
         return bound;
       },
       [this, attempt, index, next, old, why](Result<BoundVfs> bound) {
-        if (superseded_ || machine_.phase() != "Plugging") return;
+        if (superseded_) return plugged(attempt, tl::unexpected(why));
         if (!bound) {
           vfs_that_failed_[next] = {kTries, bound.error().cause};
-          return answer(Step::kPlug, attempt, tl::unexpected(bound.error()));
+          return plugged(attempt, tl::unexpected(bound.error()));
         }
         const IdentityRecord& record = bound->records.at(next);
         auto leases = leases_;
@@ -119,13 +96,13 @@ void ArrivalSession::exchange(Attempt attempt, std::size_t index, const VfName& 
         auto durable = record.empty() ? Result<void>() : keepRecord(services_.journal, record_.id, next, record);
         if (durable)
           durable = services_.journal.setFact(record_.id, record_.role, "leases", leasesToJson(leases));
-        if (!durable) return answer(Step::kPlug, attempt, tl::unexpected(durable.error()));
+        if (!durable) return plugged(attempt, tl::unexpected(durable.error()));
         leases_ = std::move(leases);
         (void)services_.journal.forgetVf(old);  // else the sweep does
         look_at_drivers_ = true;
         note(fmt::format("warning: {} cannot be attached: {} {} is tried in its place.", old.str(), why.cause,
                          next.str()));
-        answer(Step::kPlug, attempt, tl::unexpected(why));
+        plugged(attempt, tl::unexpected(why));
       });
 }
 

@@ -88,10 +88,9 @@ void ArrivalSession::takeStaged(std::function<void(Result<void>)> then) {
         for (std::size_t i = 0; i < leases.size(); ++i) {
           const auto record = recordOf(records, leases[i].vf);
           if (!record) continue;
-          auto taken = services_.fabric.takeIdentity(leases[i].vf, plan.vfs[i].declaration.identity, record);
-          if (!taken) return taken;
-          if (auto given = giveToHost(services_.fabric, services_.hypervisor, leases[i].vf, *record); !given)
-            return given;
+          auto given_up = giveUpVf(services_.fabric, services_.hypervisor, leases[i].vf,
+                                   plan.vfs[i].declaration.identity, record);
+          if (!given_up) return given_up;
         }
         return {};
       },

@@ -87,6 +87,8 @@ class ArrivalSession : public Session, private ArrivalActions {
     std::vector<VfInfo> all;
     std::set<VfName> taken;
   };
+  Result<HostVfs> hostVfs();
+  LeaseRecord leaseOf(const DeviceAlias& alias, const PoolName& pool, const VfName& vf) const;
   void lease(Attempt attempt, HostVfs vfs);
   struct BoundVfs {
     std::vector<LeasedVf> leases;
@@ -108,6 +110,7 @@ class ArrivalSession : public Session, private ArrivalActions {
   };
   std::optional<Unplugged> plugOne(const Plan& plan, const LeasedVf& lease, std::size_t index,
                                    const IdentityRecord& record, bool look);
+  void plugged(Attempt attempt, Result<void> result);
   void vfFailed(Attempt attempt, std::size_t index, const Error& why);
   std::optional<VfName> another(std::size_t index, HostVfs vfs);
   void exchange(Attempt attempt, std::size_t index, const VfName& next, const Error& why);
@@ -153,7 +156,7 @@ class ArrivalSession : public Session, private ArrivalActions {
     std::string why;
   };
   std::map<VfName, SetAside> vfs_that_failed_;  ///< since this daemon's start
-  bool plugs_ = false;  ///< a worker has a plug of ours
+  bool plugs_ = false;  ///< a plug, or the exchange that it led to, is with a worker
   std::optional<Attempt> unstages_after_;
   bool look_at_drivers_ = false;  ///< whether the leased VFs are still taken from the host's
   bool observing_again_ = false;

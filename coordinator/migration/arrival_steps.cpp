@@ -64,18 +64,36 @@ void ArrivalSession::stage(Attempt attempt) {
        others = portsWithIdentity(services_.journal)]() -> Result<HostVfs> {
         if (auto fits = fitsHere(services_.hypervisor, plan, adopted); !fits)
           return tl::unexpected(fits.error());
-        auto all = services_.fabric.vfs();
-        if (!all) return tl::unexpected(all.error());
-        const auto taken = occupants(services_.hypervisor, services_.fabric);
-        if (!taken) return tl::unexpected(taken.error());
-        fabric_watch_.before(plan, others);
-        return HostVfs{std::move(*all), names(*taken)};
+        auto vfs = hostVfs();
+        if (vfs) fabric_watch_.before(plan, others);
+        return vfs;
       },
       [this, attempt](Result<HostVfs> vfs) {
         if (!vfs) return answer(Step::kStage, attempt, tl::unexpected(vfs.error()));
         if (const std::string seen = fabric_watch_.remembered(); seen != "{}") keepFact(kFabricBefore, seen);
         lease(attempt, std::move(*vfs));
       });
+}
+
+/// In a worker.
+Result<ArrivalSession::HostVfs> ArrivalSession::hostVfs() {
+  auto all = services_.fabric.vfs();
+  if (!all) return tl::unexpected(all.error());
+  const auto taken = occupants(services_.hypervisor, services_.fabric);
+  if (!taken) return tl::unexpected(taken.error());
+  return HostVfs{std::move(*all), names(*taken)};
+}
+
+LeaseRecord ArrivalSession::leaseOf(const DeviceAlias& alias, const PoolName& pool, const VfName& vf) const {
+  LeaseRecord row;
+  row.migration = record_.id;
+  row.uuid = plan_.uuid;
+  row.alias = alias;
+  row.pool = pool;
+  row.vf = vf;
+  row.expires_boot_ns = (services_.clock.now().boot + hold_).count();
+  row.boot_id = services_.clock.bootId();
+  return row;
 }
 
 void ArrivalSession::lease(Attempt attempt, HostVfs vfs) {
@@ -97,15 +115,7 @@ void ArrivalSession::lease(Attempt attempt, HostVfs vfs) {
     }
     const VfName vf = free.front().name;
     vfs.taken.insert(vf);
-    LeaseRecord row;
-    row.migration = record_.id;
-    row.uuid = plan_.uuid;
-    row.alias = wanted.alias;
-    row.pool = wanted.pool;
-    row.vf = vf;
-    row.expires_boot_ns = (services_.clock.now().boot + hold_).count();
-    row.boot_id = services_.clock.bootId();
-    rows.push_back(row);
+    rows.push_back(leaseOf(wanted.alias, wanted.pool, vf));
     leases_.push_back({wanted.alias, wanted.pool, vf, ""});
   }
   if (auto leased = services_.journal.lease(rows); !leased) return answer(Step::kStage, attempt, leased);
@@ -149,13 +159,18 @@ void ArrivalSession::plug(Attempt attempt) {
         return std::optional<Unplugged>();
       },
       [this, attempt](Result<std::optional<Unplugged>> failed) {
-        plugs_ = false;
-        if (unstages_after_) return unstage(*std::exchange(unstages_after_, std::nullopt));
-        if (!failed) return answer(Step::kPlug, attempt, tl::unexpected(failed.error()));
-        if (!*failed) return answer(Step::kPlug, attempt, {});
+        if (!failed) return plugged(attempt, tl::unexpected(failed.error()));
+        if (!*failed) return plugged(attempt, {});
         if ((*failed)->vf) return vfFailed(attempt, *(*failed)->vf, (*failed)->why);
-        answer(Step::kPlug, attempt, tl::unexpected((*failed)->why));
+        plugged(attempt, tl::unexpected((*failed)->why));
       });
+}
+
+/// The plug's one way out: no worker of it is at the VFs any more.
+void ArrivalSession::plugged(Attempt attempt, Result<void> result) {
+  plugs_ = false;
+  if (unstages_after_) return unstage(*std::exchange(unstages_after_, std::nullopt));
+  answer(Step::kPlug, attempt, std::move(result));
 }
 
 /// In a worker. What the fabric says is of the VF; what libvirt says only if it has looked at the device.

@@ -304,7 +304,7 @@ void DepartureMachine::process(const DomainArrived& event) {
   machine_->process_event(event);
 }
 
-void DepartureMachine::process(const OperatorSpoke& event) {
+void DepartureMachine::process(const TryNow& event) {
   machine_->process_event(event);
 }
 

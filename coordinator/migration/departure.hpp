@@ -43,8 +43,9 @@ struct CancelRequested : boost::statechart::event<CancelRequested> {};
 /// The partner reports, or libvirt proves, that the domain was resumed there: the point of no return.
 struct DomainArrived : boost::statechart::event<DomainArrived> {};
 
-/// The operator has said what nobody else can tell: what waits for its next try is tried now.
-struct OperatorSpoke : boost::statechart::event<OperatorSpoke> {};
+/// Something has changed that may help, as an operator's word or libvirt's return: what waits for its next try is tried
+/// now.
+struct TryNow : boost::statechart::event<TryNow> {};
 
 /// What the VM still lacks when its departure begins.
 enum class Debt {
@@ -75,7 +76,7 @@ class DepartureMachine {
   void process(const DepartureStepFailed& event);
   void process(const DeadlinePassed& event);
   void process(const DomainArrived& event);
-  void process(const OperatorSpoke& event);
+  void process(const TryNow& event);
   /// True when the cancel was taken; false past the point of no return, or when it is over.
   bool cancel();
 

@@ -88,7 +88,7 @@ Result<void> DepartureSession::take(OperatorWord word) {
   word_ = word;
   note("the operator said: " + std::string(toString(word)));
   if (arrival_attempt_) later([this] { checkArrival(); });
-  machine_.process(OperatorSpoke());
+  machine_.process(TryNow());
   return {};
 }
 
@@ -250,7 +250,7 @@ void DepartureSession::onReconnected() {
   if (unplug_attempt_) lookWhetherRemoved();
   if (arrival_attempt_) pauseSecondCopy();
   lookForMover();
-  machine_.process(OperatorSpoke());  // a try that waits for its turn need not: what it waited for may be this
+  machine_.process(TryNow());  // it may have been libvirt that failed the last one
 }
 
 }  // namespace rdmove

@@ -1,6 +1,6 @@
 // One departure: the machine and what it works with. Created by the coordinator for a new migration, or from
 // the journal after a restart. Loop thread only. Files: departure_session.cpp (dispatch, events),
-// departure_steps.cpp (host, guest and partner steps), departure_prepared.cpp (waiting for another mover),
+// departure_steps.cpp (the way there), departure_rollback.cpp (the way back), departure_prepared.cpp (another mover),
 // departure_transfer.cpp (libvirt's migration), departure_settle.cpp (who runs the domain).
 #pragma once
 

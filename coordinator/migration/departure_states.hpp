@@ -63,7 +63,7 @@ class Machine : public sc::state_machine<Machine, Boot> {
 using WorkReactions = mpl::list<sc::custom_reaction<DepartureStepSucceeded>,
                                 sc::custom_reaction<DepartureStepFailed>, sc::custom_reaction<DeadlinePassed>,
                                 sc::custom_reaction<CancelRequested>, sc::custom_reaction<DomainArrived>,
-                                sc::custom_reaction<OperatorSpoke>>;
+                                sc::custom_reaction<TryNow>>;
 
 /// Base of all states: journals the phase on entry, starts the step, and sorts its answers from late ones.
 /// A state overrides what it cares for; what it does not is dropped.
@@ -99,7 +99,7 @@ class Work : public sc::state<Self, Machine> {
   }
   sc::result react(const CancelRequested&) { return self().cancelled(); }
   sc::result react(const DomainArrived&) { return self().arrived(); }
-  sc::result react(const OperatorSpoke&) { return self().spoken(); }
+  sc::result react(const TryNow&) { return self().tryNow(); }
 
  protected:
   DepartureActions& world() { return this->outermost_context().actions(); }
@@ -125,7 +125,7 @@ class Work : public sc::state<Self, Machine> {
   sc::result late() { return this->discard_event(); }
   sc::result cancelled() { return this->discard_event(); }
   sc::result arrived() { return this->discard_event(); }
-  sc::result spoken() { return this->discard_event(); }
+  sc::result tryNow() { return this->discard_event(); }
 
   bool failed_ = false;
 
@@ -156,7 +156,7 @@ class Retried : public Work<Self, kStep> {
     return this->discard_event();
   }
   /// Never beside a try that runs: two of them would undo one another's work.
-  sc::result spoken() {
+  sc::result tryNow() {
     at_once_ = !this->waiting();
     if (at_once_) return this->discard_event();
     this->stopWaiting();

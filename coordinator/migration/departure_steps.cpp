@@ -1,4 +1,4 @@
-// Steps of a departure that ask the host, the guest's agent and the partner.
+// Steps of a departure on its way there: what asks the host, the guest's agent and the partner.
 #include <fmt/format.h>
 #include <spdlog/spdlog.h>
 
@@ -6,9 +6,8 @@
 
 #include "coordinator/hypervisor/domain_xml.hpp"
 #include "coordinator/migration/agent_devices.hpp"
-#include "coordinator/migration/definition.hpp"
+#include "coordinator/migration/departure_domain.hpp"
 #include "coordinator/migration/departure_session.hpp"
-#include "coordinator/migration/host_driver.hpp"
 #include "coordinator/migration/plan_json.hpp"
 #include "coordinator/migration/traffic.hpp"
 #include "coordinator/migration/vf_records.hpp"
@@ -36,56 +35,6 @@ Error asError(const std::vector<Finding>& findings) {
     error.remedy += (error.remedy.empty() ? "" : " ") + finding.remedy;
   }
   return error;
-}
-
-/// kNotFound when the domain does not run here any more.
-Result<void> stillHere(Hypervisor& hypervisor, const Plan& plan) {
-  const auto status = hypervisor.find(plan.uuid.str());
-  if (!status && status.error().code != ErrorCode::kNotFound) return tl::unexpected(status.error());
-  if (status && status->state != DomainState::kShutOff && status->state != DomainState::kAbsent) return {};
-  return failure(ErrorCode::kNotFound, "move " + plan.domain, "the domain ended on the source meanwhile",
-                 "Start it again; its definition is as it was.");
-}
-
-/// The VFs of the plan that the live XML does not show.
-Result<std::vector<MovingVf>> missing(Hypervisor& hypervisor, const Plan& plan) {
-  if (auto here = stillHere(hypervisor, plan); !here) return tl::unexpected(here.error());
-  const auto xml = hypervisor.xml(plan.uuid, XmlKind::kLive);
-  if (!xml) return tl::unexpected(xml.error());
-  std::vector<MovingVf> gone;
-  for (const MovingVf& vf : plan.vfs) {
-    const auto device = findDevice(*xml, vf.declaration.alias);
-    if (device) continue;
-    if (device.error().code != ErrorCode::kNotFound) return tl::unexpected(device.error());
-    gone.push_back(vf);
-  }
-  return gone;
-}
-
-/// It is here, and nobody takes it away.
-Result<void> staysHere(Hypervisor& hypervisor, const Plan& plan) {
-  const auto status = hypervisor.find(plan.uuid.str());
-  if (!status) return tl::unexpected(status.error());
-  if (!status->migration_job) return stillHere(hypervisor, plan);
-  return failure(ErrorCode::kConflict, "put the devices of " + plan.domain + " back", "a migration of it runs",
-                 "Wait for it, or end it with virsh domjobabort " + plan.domain + ".");
-}
-
-/// The arrival that this departure takes over from had not come to the definition: it may name its source's VFs.
-Result<void> defineAsItIs(Hypervisor& hypervisor, Fabric& fabric, const Plan& plan,
-                          const std::map<DeviceAlias, VfName>& vfs) {
-  const auto status = hypervisor.find(plan.uuid.str());
-  if (!status) return tl::unexpected(status.error());
-  if (!status->persistent) return {};
-  std::vector<LeasedVf> devices;
-  for (const MovingVf& vf : plan.vfs) {
-    const auto where = vfs.find(vf.declaration.alias);
-    if (where == vfs.end()) continue;
-    auto element = fabric.bind(where->second, vf);
-    if (!element) return tl::unexpected(element.error());
-    devices.push_back({vf.declaration.alias, vf.declaration.pool, where->second, std::move(*element)});
-  }
-  return correctDefinition(hypervisor, plan.uuid, devices);
 }
 
 }  // namespace
@@ -286,89 +235,6 @@ void DepartureSession::announceRelease(Attempt attempt) {
   });
 }
 
-void DepartureSession::replug(Attempt attempt) {
-  struct Replugged {
-    std::optional<Error> ended;  ///< the domain's own end: there is nothing to plug into
-    bool went = false;           ///< the partner had let it in after all
-  };
-  const auto records = identityRecords(services_.journal);
-  if (!records) {
-    return later(
-        [this, attempt, error = records.error()] { answer(Step::kReplug, attempt, tl::unexpected(error)); });
-  }
-  offload<Replugged>(
-      [this, plan = plan_, vfs = source_vfs_, records = *records, debt = debt_, word = word_,
-       reserved = !leases_.empty()]() -> Result<Replugged> {
-        const auto gone = missing(services_.hypervisor, plan);
-        if (!gone && gone.error().code == ErrorCode::kNotFound) {
-          if (!reserved) return Replugged{gone.error()};  // there is no way in
-          const auto went = wentThere(services_.partners, plan, word);
-          if (!went) return tl::unexpected(went.error());
-          return Replugged{gone.error(), *went};
-        }
-        if (!gone) return tl::unexpected(gone.error());
-        for (const MovingVf& vf : *gone) {
-          const auto where = vfs.find(vf.declaration.alias);
-          if (where == vfs.end()) {
-            return failure(ErrorCode::kInternal, "put " + vf.declaration.alias.str() + " back",
-                           "the journal does not say which VF it had", "Attach it by hand.");
-          }
-          const auto element = services_.fabric.bind(where->second, vf);
-          if (!element) return tl::unexpected(element.error());
-          const IdentityRecord record = recordOf(records, where->second).value_or(IdentityRecord());
-          const auto give = [&](Attached attached) {
-            return services_.fabric.giveIdentity(where->second, vf, record, attached);
-          };
-          if (auto stays = staysHere(services_.hypervisor, plan); !stays) return tl::unexpected(stays.error());
-          if (auto free = takeAgainFromHost(services_.fabric, services_.hypervisor, where->second); !free)
-            return tl::unexpected(free.error());
-          if (auto live = give(Attached::kNotYet); !live) return tl::unexpected(live.error());
-          auto attached = services_.hypervisor.attach(plan.uuid, *element);
-          if (!attached) {
-            // A migration that has begun since takes the VM where the identity may be live, too.
-            if (staysHere(services_.hypervisor, plan)) return tl::unexpected(attached.error());
-            auto taken = services_.fabric.takeIdentity(where->second, vf.declaration.identity, record);
-            return tl::unexpected(taken ? attached.error() : taken.error());
-          }
-          if (auto live = give(Attached::kYes); !live) return tl::unexpected(live.error());
-        }
-        if (debt == Debt::kInherited) {
-          if (auto right = defineAsItIs(services_.hypervisor, services_.fabric, plan, vfs); !right)
-            return tl::unexpected(right.error());
-        }
-        return Replugged{};
-      },
-      [this, attempt](Result<Replugged> result) {
-        if (!result) return answer(Step::kReplug, attempt, tl::unexpected(result.error()));
-        if (result->went) return arrivedThere();
-        domain_ended_ = result->ended.has_value();
-        if (domain_ended_) keepBlame(*result->ended);
-        answer(Step::kReplug, attempt, {});
-      });
-}
-
-void DepartureSession::restoreGuest(Attempt attempt) {
-  if (domain_ended_) return later([this, attempt] { answer(Step::kRestoreGuest, attempt, {}); });
-  agent()->restore(record_.id, agentDevices(plan_, services_.fabric), services_.config.timeouts.restore,
-                   [this, weak = weak_from_this(), attempt](Result<RestoreOutcome> result) {
-                     const auto self = weak.lock();
-                     if (!self) return;
-                     if (result) {
-                       guestTookUp(*result);
-                       return answer(Step::kRestoreGuest, attempt, {});
-                     }
-                     // An agent that is silent because its guest has ended is not waited for.
-                     offload<void>([this, plan = plan_] { return stillHere(services_.hypervisor, plan); },
-                                   [this, attempt, error = result.error()](Result<void> here) {
-                                     domain_ended_ = !here && here.error().code == ErrorCode::kNotFound;
-                                     if (!domain_ended_)
-                                       return answer(Step::kRestoreGuest, attempt, tl::unexpected(error));
-                                     keepBlame(here.error());
-                                     answer(Step::kRestoreGuest, attempt, {});
-                                   });
-                   });
-}
-
 /// Asked again and again: who holds on may show only when the kernel has come to the point where it waits, and who
 /// has let go may have held before the guest was asked. No event tells of either.
 void DepartureSession::nameHoldouts() {
@@ -392,24 +258,6 @@ void DepartureSession::nameHoldouts() {
           nameHoldouts();
         });
       });
-}
-
-void DepartureSession::withdraw(Attempt attempt) {
-  if (leases_.empty() && record_.phase == "Refusing" && plan_.vfs.empty()) {
-    return later([this, attempt] { answer(Step::kWithdraw, attempt, {}); });  // the partner never heard of it
-  }
-  inWorker(Step::kWithdraw, attempt, [this, plan = plan_]() -> Result<void> {
-    const auto partner = services_.partners.find(plan.destination);
-    if (!partner) return tl::unexpected(partner.error());
-    const auto answered = (*partner)->withdraw(plan.id, true);
-    if (!answered) return tl::unexpected(answered.error());
-    if (answered->running_there) {
-      return failure(ErrorCode::kConflict, "take the reservation back",
-                     plan.destination.str() + " says that the domain runs there (" + answered->state + ")",
-                     "Stop the copy that should not run, then look at both hosts with virsh list.");
-    }
-    return {};
-  });
 }
 
 }  // namespace rdmove

@@ -16,6 +16,13 @@ Result<void> giveToHost(Fabric& fabric, Hypervisor& hypervisor, const VfName& vf
   return given ? fabric.returnToDriver(vf, record) : given;
 }
 
+Result<void> giveUpVf(Fabric& fabric, Hypervisor& hypervisor, const VfName& vf, const Identity& identity,
+                      const std::optional<IdentityRecord>& record) {
+  if (auto taken = fabric.takeIdentity(vf, identity, record); !taken && taken.error().code != ErrorCode::kNotFound)
+    return taken;
+  return record ? giveToHost(fabric, hypervisor, vf, *record) : Result<void>();
+}
+
 Result<void> takeAgainFromHost(Fabric& fabric, Hypervisor& hypervisor, const VfName& vf) {
   const auto details = fabric.look(vf);
   if (!details || details->vf.kind != "sriov") return {};  // the attach says what is wrong with it

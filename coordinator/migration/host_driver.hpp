@@ -15,6 +15,11 @@ Result<void> takeFromHost(Fabric& fabric, Hypervisor& hypervisor, const VfName& 
 Result<void> giveToHost(Fabric& fabric, Hypervisor& hypervisor, const VfName& vf,
                         const IdentityRecord& record);
 
+/// Takes the identity off and gives the VF to its host's driver: it is as it was before it was leased. One that is not
+/// there any more is. Without a record it had no driver.
+Result<void> giveUpVf(Fabric& fabric, Hypervisor& hypervisor, const VfName& vf, const Identity& identity,
+                      const std::optional<IdentityRecord>& record);
+
 /// Before a VF is attached that its host's driver may have again: libvirt gave one with managed='yes' back as it was
 /// detached, and a host that was started anew has given them all back. Success when no driver has it.
 Result<void> takeAgainFromHost(Fabric& fabric, Hypervisor& hypervisor, const VfName& vf);

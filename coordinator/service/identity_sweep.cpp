@@ -57,11 +57,8 @@ void IdentitySweep::takeOff(IdentityRecords records) {
   services_.workers.run([this, records = std::move(records), alive = std::weak_ptr<int>(alive_)] {
     std::vector<VfName> taken;
     for (const auto& [vf, record] : records) {
-      auto off = services_.fabric.takeIdentity(vf, Identity{}, record);
-      if (off) off = giveToHost(services_.fabric, services_.hypervisor, vf, record);
+      const auto off = giveUpVf(services_.fabric, services_.hypervisor, vf, Identity{}, record);
       if (off) taken.push_back(vf);
-      // A VF that is not there any more has no identity either.
-      if (!off && off.error().code == ErrorCode::kNotFound) taken.push_back(vf);
       if (!off) spdlog::warn("vf={} {}", vf.str(), off.error().sentence());
     }
     boost::asio::post(services_.loop, [this, taken = std::move(taken), wanted = records.size(), alive] {

@@ -84,7 +84,7 @@ TEST(Departure, the_operators_word_ends_the_wait_for_the_next_try) {
   departure->fail(Step::kSettle);
   ASSERT_EQ(departure->world.armed.size(), 1U);
   const Attempt before = departure->world.attemptOf(Step::kSettle);
-  departure->machine.process(OperatorSpoke());
+  departure->machine.process(TryNow());
   EXPECT_NE(departure->world.attemptOf(Step::kSettle), before);
   EXPECT_THAT(departure->world.armed, IsEmpty());
 }
@@ -92,7 +92,7 @@ TEST(Departure, the_operators_word_ends_the_wait_for_the_next_try) {
 TEST(Departure, the_operators_word_starts_no_try_beside_one_that_runs) {
   const auto departure = at("Settling");
   const Attempt running = departure->world.attemptOf(Step::kSettle);
-  departure->machine.process(OperatorSpoke());
+  departure->machine.process(TryNow());
   EXPECT_EQ(departure->world.attemptOf(Step::kSettle), running);
   departure->fail(Step::kSettle);  // it may not have heard the word
   EXPECT_NE(departure->world.attemptOf(Step::kSettle), running);
