@@ -45,6 +45,9 @@ struct PfInfo {
   std::string link{};               ///< operstate: "up", "down", "unknown"; empty without a network interface
   std::optional<int> mtu{};         ///< bytes
   std::optional<int> speed_mbit{};  ///< absent: the driver does not tell, or the link is down
+  // Data centre bridging as words (inventory/dcb.hpp); empty: the driver does not tell.
+  std::string pfc{};  ///< "3,4", "none"
+  std::string ets{};
 };
 
 struct VfInfo {

@@ -140,6 +140,31 @@ Result<DomainSize> domainSize(const std::string& domain_xml) {
   return DomainSize{*memory, vcpu.attribute("current").as_uint(most)};
 }
 
+Result<GuestMachine> guestMachine(const std::string& domain_xml) {
+  const auto document = parseXml(domain_xml, "domain XML", "domain");
+  if (!document) return tl::unexpected(document.error());
+  const pugi::xml_node domain = (*document)->document_element();
+  const pugi::xml_node type = domain.child("os").child("type");
+  const pugi::xml_node cpu = domain.child("cpu");
+  return GuestMachine{type.attribute("arch").as_string(), domain.attribute("type").as_string(),
+                      type.attribute("machine").as_string(), cpu ? printXml(cpu) : std::string(), ""};
+}
+
+bool seesHostCpu(const GuestMachine& guest) {
+  const auto document = parseXml(guest.cpu, "CPU", "cpu");
+  if (!document) return false;
+  const std::string_view mode = (*document)->document_element().attribute("mode").as_string();
+  return mode == "host-passthrough" || mode == "maximum";
+}
+
+Result<std::string> hostCpuOf(const std::string& capabilities_xml) {
+  const auto document = parseXml(capabilities_xml, "capabilities", "capabilities");
+  if (!document) return tl::unexpected(document.error());
+  const pugi::xml_node cpu = (*document)->document_element().child("host").child("cpu");
+  if (!cpu) return failure(ErrorCode::kNotFound, "look at the host's CPU", "libvirt does not know it");
+  return printXml(cpu);
+}
+
 Result<std::vector<std::string>> claimedVfs(const std::string& domain_xml) {
   const auto document = parseXml(domain_xml, "domain XML", "domain");
   if (!document) return tl::unexpected(document.error());

@@ -10,6 +10,7 @@
 
 #include "coordinator/base/result.hpp"
 #include "coordinator/base/types.hpp"
+#include "coordinator/hypervisor/hypervisor.hpp"
 #include "coordinator/migration/plan.hpp"
 
 namespace rdmove {
@@ -72,6 +73,13 @@ struct DomainSize {
   unsigned vcpus = 1;  ///< those that are plugged
 };
 Result<DomainSize> domainSize(const std::string& domain_xml);
+
+/// What the domain needs of its host's machine; host_cpu stays empty. Empty where the XML does not say.
+Result<GuestMachine> guestMachine(const std::string& domain_xml);
+/// Its CPU is the host's own (mode host-passthrough, or maximum), which libvirt compares with no other's.
+bool seesHostCpu(const GuestMachine& guest);
+/// <host><cpu> of libvirt's capabilities; kNotFound when they have none.
+Result<std::string> hostCpuOf(const std::string& capabilities_xml);
 
 /// Host-side names that any definition claims: bridges are not claimed, VF PCI addresses are.
 Result<std::vector<std::string>> claimedVfs(const std::string& domain_xml);

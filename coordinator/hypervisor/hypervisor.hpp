@@ -39,6 +39,22 @@ struct HostSize {
   std::uint64_t free_memory_kib = 0;  ///< that no process has, page cache included
 };
 
+/// What a guest needs of the machine below it, in libvirt's words.
+struct GuestMachine {
+  std::string arch;       ///< "x86_64"
+  std::string virt_type;  ///< "kvm", "qemu"
+  std::string machine;    ///< "pc-q35-7.2"
+  std::string cpu;        ///< the <cpu> element of the running domain; empty: it has none
+  std::string host_cpu;   ///< of its host, when the guest sees that one (host-passthrough); else empty
+};
+
+/// Why a host cannot run such a guest, one sentence of libvirt's each; empty: it can, or libvirt cannot tell.
+struct MachineVerdict {
+  std::string machine;   ///< no such machine type, or no KVM
+  std::string cpu;       ///< the guest's CPU has what this host's lacks
+  std::string host_cpu;  ///< the source host's CPU has what this host's lacks
+};
+
 enum class XmlKind { kLive, kInactive };
 
 struct MigrationRequest {
@@ -132,6 +148,14 @@ class Hypervisor {
 
   virtual Result<HostSize> hostSize() {
     return failure(ErrorCode::kInternal, "look how large the host is", "this hypervisor cannot");
+  }
+
+  /// This host's CPU as an element for GuestMachine::host_cpu.
+  virtual Result<std::string> hostCpu() {
+    return failure(ErrorCode::kInternal, "look at the host's CPU", "this hypervisor cannot");
+  }
+  virtual Result<MachineVerdict> judge(const GuestMachine&) {
+    return failure(ErrorCode::kInternal, "look whether the guest can run here", "this hypervisor cannot");
   }
 
   /// Which of these the host's libvirt can do is looked at, never assumed: "libvirt 9.0.0, QEMU 7.2.22".

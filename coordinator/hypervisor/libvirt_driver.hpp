@@ -1,5 +1,5 @@
 // The class behind makeLibvirtHypervisor. Private to the libvirt_*.cpp files, which share out its calls:
-// libvirt_domains.cpp (state, definitions), libvirt_devices.cpp, libvirt_jobs.cpp (migration, run state,
+// libvirt_domains.cpp (state, definitions), libvirt_machine.cpp (CPUs, machine types), libvirt_devices.cpp, libvirt_jobs.cpp (migration, run state,
 // channel).
 #pragma once
 
@@ -23,6 +23,8 @@ class LibvirtDriver final : public Hypervisor {
   Result<std::optional<std::string>> metadata(const DomainUuid&, XmlKind) override;
   Result<void> setMetadata(const DomainUuid&, XmlKind, const std::optional<std::string>& element) override;
   Result<HostSize> hostSize() override;
+  Result<std::string> hostCpu() override;
+  Result<MachineVerdict> judge(const GuestMachine&) override;
   Result<std::string> version() override;
 
   Result<void> detach(const DomainUuid&, const DeviceAlias&) override;

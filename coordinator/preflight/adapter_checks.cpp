@@ -7,7 +7,7 @@
 namespace rdmove {
 
 Adapter adapterOf(const DeviceAlias& alias, const PfInfo& pf) {
-  return {alias, pf.driver, pf.firmware, pf.mtu, pf.speed_mbit};
+  return {alias, pf.driver, pf.firmware, pf.mtu, pf.speed_mbit, pf.pfc, pf.ets};
 }
 
 std::vector<Finding> compareAdapters(const Adapter& source, const PfInfo& here, const std::string& host) {
@@ -39,6 +39,19 @@ std::vector<Finding> compareAdapters(const Adapter& source, const PfInfo& here, 
          fmt::format("Device {} leaves a link of {} Mbit/s and comes to {}, which has {} Mbit/s.", alias,
                      *source.speed_mbit, pf, *here.speed_mbit),
          "Look at cable and switch port, if it should be as fast.");
+  }
+  // A driver without DCB pauses no priority.
+  const auto paused = [](const std::string& pfc) { return pfc.empty() ? std::string("none") : pfc; };
+  if (paused(source.pfc) != paused(here.pfc)) {
+    warn("other-pfc",
+         fmt::format("Device {} leaves a port that pauses priorities {} (PFC) and comes to {}, which pauses {}.",
+                     alias, paused(source.pfc), pf, paused(here.pfc)),
+         "RoCE loses packets in a class that one side does not pause: set both alike (dcb pfc, mlnx_qos, lldptool).");
+  }
+  if (source.ets != here.ets && !source.ets.empty() && !here.ets.empty()) {
+    warn("other-ets",
+         fmt::format("Device {} leaves a link shared out as {}; {} has {}.", alias, source.ets, pf, here.ets),
+         "Set both alike (dcb ets, mlnx_qos, lldptool), if the VM counts on its share.");
   }
   return findings;
 }

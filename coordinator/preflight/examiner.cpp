@@ -15,6 +15,7 @@
 #include "coordinator/hypervisor/metadata.hpp"
 #include "coordinator/migration/partner.hpp"
 #include "coordinator/preflight/look.hpp"
+#include "coordinator/preflight/machine_checks.hpp"
 
 namespace rdmove {
 namespace {
@@ -166,32 +167,41 @@ void Examiner::findDevice(Look& look, const VfDeclaration& vf) {
   look.result.source_vfs[vf.alias] = *where;
 }
 
-Result<void> Examiner::agentAnswers(const DomainUuid& uuid) {
-  const auto promise = std::make_shared<std::promise<Result<std::string>>>();
+Result<std::vector<Holdout>> Examiner::holdoutsIn(const DomainUuid& uuid) {
+  const auto promise = std::make_shared<std::promise<Result<std::vector<Holdout>>>>();
   auto answer = promise->get_future();
   // The link is made and dropped on the loop; it lives until the answer is here, or the departure keeps it
   // on.
   const auto link = std::make_shared<std::shared_ptr<AgentLink>>();
   boost::asio::post(loop_, [this, promise, link, uuid] {
     *link = agents_.link(uuid);
-    (*link)->query("status", config_.timeouts.agent,
-                   [promise](Result<std::string> r) { promise->set_value(std::move(r)); });
+    (*link)->holdouts(config_.timeouts.agent,
+                      [promise](Result<std::vector<Holdout>> r) { promise->set_value(std::move(r)); });
   });
   const auto grace = config_.timeouts.agent + std::chrono::seconds(2);
   const bool answered = answer.wait_for(grace) == std::future_status::ready;
-  const Result<std::string> result =
-      answered ? answer.get() : failure(ErrorCode::kTimeout, "ask the agent", "it does not answer");
+  auto result = answered ? answer.get()
+                         : Result<std::vector<Holdout>>(
+                               failure(ErrorCode::kTimeout, "ask the agent", "it does not answer"));
   boost::asio::post(loop_, [link] { link->reset(); });
-  return result ? Result<void>() : tl::unexpected(result.error());
+  return result;
 }
 
 void Examiner::askAgent(Look& look) {
-  const auto result = agentAnswers(look.status.uuid);
-  if (!result) {
-    look.error(
+  const auto holdouts = holdoutsIn(look.status.uuid);
+  if (!holdouts) {
+    return look.error(
         "no-agent",
-        fmt::format("The guest agent of {} does not answer: {}", look.status.name, result.error().sentence()),
+        fmt::format("The guest agent of {} does not answer: {}", look.status.name,
+                    holdouts.error().sentence()),
         "Install and start rdmove-agent in the guest, and give the domain the channel org.rdmove.agent.0.");
+  }
+  for (const Holdout& holdout : *holdouts) {
+    look.add(Severity::kWarning, "holdout",
+             fmt::format("{} (pid {}) in the guest has {} open, and the agent cannot ask it to let go.",
+                         holdout.name, holdout.pid, holdout.device),
+             "If it does not when the device is to leave, the migration ends there and nothing has changed: link "
+             "it with librdmove, start it by rdmove-shadow run, end it, or migrate with --force.");
   }
 }
 
@@ -199,6 +209,7 @@ void Examiner::askAgent(Look& look) {
 SourceFacts Examiner::factsOf(const Look& look) const {
   SourceFacts facts;
   facts.clock = std::chrono::system_clock::now();
+  facts.machine = machineOf(hypervisor_, look.live_xml);
   const auto vfs = fabric_.vfs();
   const auto pfs = fabric_.pfs();
   if (!vfs || !pfs) return facts;

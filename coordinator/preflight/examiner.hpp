@@ -53,8 +53,9 @@ class Examiner {
   std::vector<Finding> examineHost();
 
  protected:
-  /// Does the guest's agent answer? Waits for it on the caller's thread; the simulation waits in its own way.
-  virtual Result<void> agentAnswers(const DomainUuid& uuid);
+  /// Who in the guest has an RDMA device open and cannot be asked to let go; an error if the agent does not answer.
+  /// Waits for it on the caller's thread; the simulation waits in its own way.
+  virtual Result<std::vector<Holdout>> holdoutsIn(const DomainUuid& uuid);
 
  private:
   struct Look;  // one examination in the making

@@ -11,6 +11,7 @@
 #include "coordinator/preflight/hook_check.hpp"
 #include "coordinator/preflight/identity_claims.hpp"
 #include "coordinator/preflight/look.hpp"
+#include "coordinator/preflight/machine_checks.hpp"
 #include "coordinator/preflight/occupancy.hpp"
 #include "coordinator/preflight/pool_checks.hpp"
 
@@ -54,6 +55,8 @@ std::vector<Finding> Examiner::examineArrival(const Plan& plan, const HostName& 
                            namesake->uuid.str()),
                "Undefine or rename it there; libvirt takes a name once.");
   }
+  for (Finding& finding : checkMachine(hypervisor_, facts.machine, config_.host.str()))
+    look.result.findings.push_back(std::move(finding));
   examineRoom(look, partner->second, leased_vfs);
   examineIdentities(look);
   return std::move(look.result.findings);

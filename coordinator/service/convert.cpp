@@ -123,6 +123,18 @@ v1::PartnerAdapter toMessage(const Adapter& adapter) {
   message.set_firmware(adapter.firmware);
   message.set_mtu(static_cast<unsigned>(adapter.mtu.value_or(0)));
   message.set_speed_mbit(static_cast<unsigned>(adapter.speed_mbit.value_or(0)));
+  message.set_pfc(adapter.pfc);
+  message.set_ets(adapter.ets);
+  return message;
+}
+
+v1::PartnerMachine toMessage(const GuestMachine& machine) {
+  v1::PartnerMachine message;
+  message.set_arch(machine.arch);
+  message.set_virt_type(machine.virt_type);
+  message.set_machine(machine.machine);
+  message.set_cpu(machine.cpu);
+  message.set_host_cpu(machine.host_cpu);
   return message;
 }
 
@@ -130,6 +142,8 @@ SourceFacts factsOf(const v1::PartnerExamineRequest& request) {
   constexpr int kMostAdapters = 16;
   constexpr std::size_t kLongestWord = 64;
   constexpr unsigned kMostNumber = 100000000;
+  constexpr std::size_t kLongestText = 1024;
+  constexpr std::size_t kLongestCpu = 65536;
   SourceFacts facts;
   const auto number = [](unsigned value) {
     return value == 0 || value > kMostNumber ? std::nullopt : std::optional<int>(static_cast<int>(value));
@@ -138,7 +152,13 @@ SourceFacts factsOf(const v1::PartnerExamineRequest& request) {
     if (facts.adapters.size() == kMostAdapters) break;
     facts.adapters.push_back(
         {DeviceAlias(message.alias().substr(0, kLongestWord)), message.driver().substr(0, kLongestWord),
-         message.firmware().substr(0, kLongestWord), number(message.mtu()), number(message.speed_mbit())});
+         message.firmware().substr(0, kLongestWord), number(message.mtu()), number(message.speed_mbit()),
+         message.pfc().substr(0, kLongestWord), message.ets().substr(0, kLongestText)});
+  }
+  const v1::PartnerMachine& machine = request.machine();
+  if (machine.cpu().size() <= kLongestCpu && machine.host_cpu().size() <= kLongestCpu) {
+    facts.machine = {machine.arch().substr(0, kLongestWord), machine.virt_type().substr(0, kLongestWord),
+                     machine.machine().substr(0, kLongestWord), machine.cpu(), machine.host_cpu()};
   }
   if (request.wall_us() > 0)
     facts.clock = std::chrono::system_clock::time_point(std::chrono::microseconds(request.wall_us()));

@@ -43,6 +43,7 @@ Traffic fromMessages(const google::protobuf::RepeatedPtrField<v1::DeviceTraffic>
 v1::Finding toMessage(const Finding& finding);
 Finding fromMessage(const v1::Finding& finding);
 v1::PartnerAdapter toMessage(const Adapter& adapter);
+v1::PartnerMachine toMessage(const GuestMachine& machine);
 /// Bounded, as it comes from a partner.
 SourceFacts factsOf(const v1::PartnerExamineRequest& request);
 v1::PartnerVf toMessage(const MovingVf& vf);

@@ -101,6 +101,7 @@ class GrpcPartner : public Partner {
     request.set_source_host(config_.host.str());
     for (const MovingVf& vf : plan.vfs) *request.add_vfs() = toMessage(vf);
     for (const Adapter& adapter : facts.adapters) *request.add_adapters() = toMessage(adapter);
+    if (!facts.machine.machine.empty()) *request.mutable_machine() = toMessage(facts.machine);
     if (facts.clock) request.set_wall_us(microseconds(*facts.clock));
     v1::PartnerExamineReply reply;
     if (auto called = call("ask " + partner_.name.str(), &v1::Partner::Stub::Examine, request, reply);

@@ -13,9 +13,9 @@ class PatientExaminer : public Examiner {
       : Examiner(loop, hypervisor, fabric, partners, agents, config), world_(world), host_(host) {}
 
  protected:
-  Result<void> agentAnswers(const DomainUuid& uuid) override {
+  Result<std::vector<Holdout>> holdoutsIn(const DomainUuid& uuid) override {
     world_.fibers.sleep(milliseconds(20));
-    if (agentHears(world_, host_, uuid)) return {};
+    if (agentHears(world_, host_, uuid)) return std::vector<Holdout>();
     world_.fibers.sleep(seconds(5));
     return failure(ErrorCode::kTimeout, "ask the agent", "it does not answer");
   }

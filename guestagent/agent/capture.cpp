@@ -34,6 +34,20 @@ json items_json(const std::vector<CapturedItem>& items) {
   return out;
 }
 
+json priorities_json(const std::vector<VlanPriority>& map) {
+  auto out = json::array();
+  for (const auto& one : map) out.push_back({{"from", one.from}, {"to", one.to}});
+  return out;
+}
+
+json vlan_json(const VlanTag& vlan) {
+  return {{"id", vlan.id},
+          {"protocol", vlan.protocol},
+          {"flags", vlan.flags},
+          {"ingress", priorities_json(vlan.ingress)},
+          {"egress", priorities_json(vlan.egress)}};
+}
+
 json link_json(const CapturedLink& link) {
   json out{{"index", link.index},
            {"netdev", link.netdev},
@@ -49,9 +63,7 @@ json link_json(const CapturedLink& link) {
   if (link.ipoib) {
     out["ipoib"] = {{"pkey", link.ipoib->pkey}, {"mode", link.ipoib->mode}, {"umcast", link.ipoib->umcast}};
   }
-  if (link.vlan) {
-    out["vlan"] = {{"id", link.vlan->id}, {"protocol", link.vlan->protocol}, {"flags", link.vlan->flags}};
-  }
+  if (link.vlan) out["vlan"] = vlan_json(*link.vlan);
   for (const auto& child : link.children) out["children"].push_back(link_json(child));
   return out;
 }
@@ -74,10 +86,17 @@ void read_item(FieldReader& in, CapturedItem& out) {
   in.optional_boolean("expires", out.expires);
 }
 
+void read_priority(FieldReader& in, VlanPriority& out) {
+  in.integer("from", out.from);
+  in.integer("to", out.to);
+}
+
 void read_vlan(FieldReader& in, VlanTag& out) {
   in.integer("id", out.id);
   in.integer("protocol", out.protocol);
   in.integer("flags", out.flags);
+  in.optional_list("ingress", out.ingress, max_items, read_priority);  // these two: not in an older agent's file
+  in.optional_list("egress", out.egress, max_items, read_priority);
 }
 
 void read_ipoib(FieldReader& in, IpoibSettings& out) {

@@ -50,6 +50,17 @@ DeviceIdentity identity_of(const Bytes& address) {
   return MacAddress(mac);
 }
 
+std::vector<VlanPriority> priorities_of(nlattr* map) {
+  std::vector<VlanPriority> out;
+  if (map == nullptr) return out;
+  int left = nla_len(map);
+  for (auto* at = static_cast<nlattr*>(nla_data(map)); nla_ok(at, left); at = nla_next(at, &left)) {
+    if (const auto one = number_of<ifla_vlan_qos_mapping>(at)) out.push_back({one->from, one->to});
+  }
+  std::sort(out.begin(), out.end());  // the kernel's order is that of its hash table
+  return out;
+}
+
 std::optional<VlanTag> vlan_of(nlattr* data) {
   std::array<nlattr*, IFLA_VLAN_MAX + 1> parts{};
   if (data == nullptr || nla_parse_nested(parts.data(), IFLA_VLAN_MAX, data, nullptr) < 0)
@@ -62,6 +73,8 @@ std::optional<VlanTag> vlan_of(nlattr* data) {
     out.protocol = static_cast<std::uint16_t>(*tpid << 8 | *tpid >> 8);  // comes in network order
   }
   if (const auto flags = number_of<ifla_vlan_flags>(parts[IFLA_VLAN_FLAGS])) out.flags = flags->flags;
+  out.ingress = priorities_of(parts[IFLA_VLAN_INGRESS_QOS]);
+  out.egress = priorities_of(parts[IFLA_VLAN_EGRESS_QOS]);
   return out;
 }
 
@@ -88,6 +101,16 @@ void read_altnames(nlattr* list, LinkInfo& out) {
   for (auto* at = static_cast<nlattr*>(nla_data(list)); nla_ok(at, left); at = nla_next(at, &left)) {
     if (nla_type(at) == IFLA_ALT_IFNAME) out.altnames.push_back(text_of(at));
   }
+}
+
+void put_priorities(nl_msg* message, int kind, const std::vector<VlanPriority>& map) {
+  if (map.empty()) return;
+  auto* list = nla_nest_start(message, kind);
+  for (const auto& one : map) {
+    const ifla_vlan_qos_mapping mapping{one.from, one.to};
+    nla_put(message, IFLA_VLAN_QOS_MAPPING, sizeof mapping, &mapping);
+  }
+  nla_nest_end(message, list);
 }
 
 nl_msg* request(int type, int flags, int index) {
@@ -140,6 +163,18 @@ std::optional<LinkInfo> parse(const nlmsghdr& message) {
   read_kind(parts[IFLA_LINKINFO], out);
   read_altnames(parts[IFLA_PROP_LIST], out);
   return out;
+}
+
+nl_msg* vlan_priorities(int index, const VlanTag& tag) {
+  auto* message = request(RTM_NEWLINK, 0, index);
+  auto* info = nla_nest_start(message, IFLA_LINKINFO);
+  nla_put_string(message, IFLA_INFO_KIND, "vlan");
+  auto* data = nla_nest_start(message, IFLA_INFO_DATA);
+  put_priorities(message, IFLA_VLAN_INGRESS_QOS, tag.ingress);
+  put_priorities(message, IFLA_VLAN_EGRESS_QOS, tag.egress);
+  nla_nest_end(message, data);
+  nla_nest_end(message, info);
+  return message;
 }
 
 nl_msg* new_ipoib_child(int parent, const std::string& name, std::uint16_t pkey) {

@@ -1,5 +1,5 @@
-// Links as rtnetlink tells them, and the requests about links that libnl-route 3.7 cannot build: IPoIB and
-// alternative names. Internal to Rtnetlink and LinkMonitor. Pure functions.
+// Links as rtnetlink tells them, and the requests about links that libnl-route 3.7 cannot build: IPoIB,
+// alternative names, and a VLAN's priorities (which it numbers in a way that kernels since 6.8 leave out). Internal to Rtnetlink and LinkMonitor. Pure functions.
 #pragma once
 
 #include <linux/netlink.h>
@@ -20,6 +20,7 @@ Bytes dump_request();
 std::optional<LinkInfo> parse(const nlmsghdr& message);
 
 /// Each is a request for NetlinkSocket::send.
+nl_msg* vlan_priorities(int index, const VlanTag& tag);
 nl_msg* new_ipoib_child(int parent, const std::string& name, std::uint16_t pkey);
 nl_msg* ipoib_settings(int index, const IpoibSettings& settings);
 nl_msg* add_alternative_name(int index, const std::string& name);

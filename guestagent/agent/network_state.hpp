@@ -18,10 +18,21 @@ using protocol::MacAddress;
 using protocol::Result;
 using Bytes = std::vector<std::uint8_t>;
 
+/// One entry of a VLAN's map between a packet's priority in the kernel and the tag's priority (PCP, 0 to 7).
+struct VlanPriority {
+  std::uint32_t from = 0;
+  std::uint32_t to = 0;
+  auto operator<=>(const VlanPriority&) const = default;
+};
+
+/// The egress map is what puts RDMA into the class that priority flow control keeps lossless: without it
+/// every packet leaves with priority 0.
 struct VlanTag {
   std::uint16_t id = 0;
   std::uint16_t protocol = 0x8100;
   std::uint32_t flags = 0;
+  std::vector<VlanPriority> ingress{};  // from the tag's priority
+  std::vector<VlanPriority> egress{};   // to the tag's priority
   auto operator<=>(const VlanTag&) const = default;
 };
 

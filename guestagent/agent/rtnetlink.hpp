@@ -33,6 +33,7 @@ class Rtnetlink final : public NetworkState {
   void bring_up_child(int parent, const CapturedLink& child, BroughtUp& out);
   void put_name(const LinkInfo& link, const CapturedLink& captured, RestoredLink& restored, BroughtUp& out);
   void put_ipoib(const LinkInfo& link, const CapturedLink& captured, BroughtUp& out);
+  void put_priorities(const LinkInfo& link, const CapturedLink& captured, BroughtUp& out);
   int make_child(int parent, const CapturedLink& child);
   void put_rules(const CapturedLink& captured, const RestoredLink& self, std::vector<std::string>& failed);
   [[nodiscard]] std::string driver_of(const std::string& netdev) const;

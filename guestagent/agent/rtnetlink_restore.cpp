@@ -63,6 +63,7 @@ void Rtnetlink::bring_up_one(const LinkInfo& link, const CapturedLink& captured,
   };
   put_name(link, captured, restored, out);
   put_ipoib(link, captured, out);
+  put_priorities(link, captured, out);
   const bool mode_changed = link.ipoib && captured.ipoib && link.ipoib->mode != captured.ipoib->mode;
   if (link.mtu != captured.mtu || mode_changed) {  // a change of the mode sets an MTU of its own
     warn("MTU", change(link.index, [&](rtnl_link* to) { rtnl_link_set_mtu(to, captured.mtu); }));
@@ -116,6 +117,15 @@ void Rtnetlink::put_ipoib(const LinkInfo& link, const CapturedLink& captured, Br
   if (link.ipoib->mode == captured.ipoib->mode && link.ipoib->umcast == captured.ipoib->umcast) return;
   if (const int error = socket_.send(link_message::ipoib_settings(link.index, *captured.ipoib)); error != 0) {
     out.warnings.push_back(fmt::format("IPoIB mode of {}: {}", link.name, std::strerror(error)));
+  }
+}
+
+void Rtnetlink::put_priorities(const LinkInfo& link, const CapturedLink& captured, BroughtUp& out) {
+  if (!link.vlan || !captured.vlan) return;
+  if (link.vlan->ingress == captured.vlan->ingress && link.vlan->egress == captured.vlan->egress) return;
+  const int error = socket_.send(link_message::vlan_priorities(link.index, *captured.vlan));
+  if (error != 0) {
+    out.warnings.push_back(fmt::format("priorities of VLAN {}: {}", link.name, std::strerror(error)));
   }
 }
 

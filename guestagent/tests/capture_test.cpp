@@ -11,8 +11,8 @@ namespace rdmove::agent::test {
 namespace {
 
 Capture example() {
-  CapturedLink vlan{7, "eth0.5", mac, 1400, true, {{"10.5.0.1/24", {9, 8}}}, {}, {}, VlanTag{5, 0x88a8, 1},
-                    {}};
+  CapturedLink vlan{7, "eth0.5", mac, 1400, true, {{"10.5.0.1/24", {9, 8}}}, {}, {},
+                    VlanTag{5, 0x88a8, 1, {{3, 4}}, {{0, 3}, {6, 5}}}, {}};
   CapturedLink link{
       2,  "eth0", mac, 9000, true, {{"10.0.0.5/24", {0, 255}}}, {{"default", {1}}}, {{"10.0.0.1", {}}},
       {}, {vlan}};

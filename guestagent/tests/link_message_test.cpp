@@ -111,6 +111,15 @@ TEST(LinkMessage, makes_a_pkey_child) {
                      "1c00 1280 0a00 0100 69706f696200 0000 0c00 0280 0600 0100 0180 0000"));
 }
 
+// Each entry numbered IFLA_VLAN_QOS_MAPPING (1): kernels since 6.8 leave out what has another number.
+TEST(LinkMessage, sets_a_vlans_priorities) {
+  EXPECT_EQ(bytes_of(link_message::vlan_priorities(5, {5, 0x8100, 0, {{3, 4}}, {{0, 3}, {6, 5}}})),
+            from_hex("00000000 05000000 00000000 00000000"
+                     "4000 1280 0900 0100 766c616e00 000000 3000 0280"
+                     "1000 0480 0c00 0100 03000000 04000000"
+                     "1c00 0380 0c00 0100 00000000 03000000 0c00 0100 06000000 05000000"));
+}
+
 TEST(LinkMessage, sets_mode_and_umcast) {
   EXPECT_EQ(
       bytes_of(link_message::ipoib_settings(5, {0xffff, 1, 1})),

@@ -2,6 +2,7 @@
 // restored.
 #include "guestagent/agent/rtnetlink.hpp"
 
+#include "guestagent/agent/link_message.hpp"
 #include "guestagent/agent/link_monitor.hpp"
 #include "guestagent/tests/rtnetlink_fixture.hpp"
 
@@ -111,10 +112,14 @@ TEST_F(RtnetlinkTest, a_device_that_never_left_is_left_as_it_is) {
 TEST_F(RtnetlinkTest, vlans_come_back_with_theirs) {
   configure("nic0", [](rtnl_link*) {});
   if (!add_vlan(index_of("nic0"), "nic0.5")) GTEST_SKIP() << "this kernel has no VLANs (module 8021q)";
+  const VlanTag priorities{5, 0x8100, 0, {{3, 4}}, {{0, 3}, {6, 5}}};
+  ASSERT_EQ(nl_send_sync(socket.get(), link_message::vlan_priorities(index_of("nic0.5"), priorities)), 0);
   add_address(index_of("nic0.5"), "10.5.0.5/24");
   add_route(index_of("nic0.5"), "10.55.0.0/24", "10.5.0.1", 254, 0);
   const auto captured = network->capture(*network->find(mac, DeviceKind::SoftRoce));
   ASSERT_EQ(captured->children.size(), 1U);
+  EXPECT_EQ(captured->children[0].vlan->egress, priorities.egress);
+  EXPECT_EQ(captured->children[0].vlan->ingress, priorities.ingress);
   delete_link("nic0");
   ASSERT_TRUE(make_link("nic0", 1500));
   const auto up = network->bring_up(*network->find(mac, DeviceKind::SoftRoce), *captured);

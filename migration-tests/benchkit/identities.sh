@@ -8,7 +8,7 @@ measure_all() {
   local vfs
   rm -f "$out"/{identities.jsonl,identities.json}
   lab install vm1 "$BUILD/coordinator/fabric/identity_bench" || stop_with "identity_bench does not come into the guest"
-  lab guest vm1 -- 'insmod /lib/modules/labib.ko num_vfs=64 && ip link add link eth1 name ib0 type labib && ip link set ib0 up' ||
+  lab guest vm1 -- 'load-labib num_vfs=64 && ip link add link eth1 name ib0 type labib && ip link set ib0 up' ||
     stop_with "The guest makes no PF with VFs"
   for vfs in 1 64; do
     lab guest vm1 --timeout 1800 -- "identity_bench ib0 $vfs $rounds" >>"$out/identities.jsonl" ||

@@ -6,7 +6,7 @@
 BOOT_MODULES=(virtio_pci virtio_net e1000e virtio_console crc32_generic ib_uverbs rdma_ucm rdma_rxe)
 
 # Loaded once the guest is ready: nobody waits for them.
-LATE_MODULES=(igbvf net_failover tun ib_umad ib_ipoib)
+LATE_MODULES=(igbvf net_failover tun ib_umad ib_ipoib 8021q)
 
 GUEST_PROGRAMS=(ip rdma bridge rping ibv_rc_pingpong ibv_uc_pingpong ibv_ud_pingpong ibv_srq_pingpong ibv_devices ibv_devinfo udpong ucmatose udaddy rstream)
 

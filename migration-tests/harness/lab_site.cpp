@@ -29,8 +29,8 @@ Host hostOf(const nlohmann::json& entry, const std::string& tool, const std::str
   host.stop_daemon = lab("daemon", "stop");
   host.start_libvirtd = lab("libvirtd", "start");
   host.stop_libvirtd = host.on(
-      "kill $(cat /run/libvirt/libvirtd.pid) && while [ -d /proc/$(cat /run/libvirt/libvirtd.pid) ]; do "
-      "sleep 0.05; done");
+      "pid=$(cat /run/libvirt/libvirtd.pid) && kill $pid && "
+      "while grep -q '^State:.[^ZX]' /proc/$pid/status 2>/dev/null; do sleep 0.05; done");
   host.libvirtd_pid = "cat /run/libvirt/libvirtd.pid";
   // What a power cut leaves of a host: nothing that runs, no link. The lab knows all of its processes.
   host.power_off = here(fmt::format(

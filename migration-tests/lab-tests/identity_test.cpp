@@ -16,7 +16,7 @@ class Identities : public Lab {
 TEST_F(Identities, are_given_and_taken_over_the_guest_kernels_rtnetlink) {
   ASSERT_EQ(lab({"install", "vm1", RDMOVE_BUILD_DIR "/coordinator/fabric/identity_test"}).status, 0);
   const auto made =
-      guest("vm1", "insmod /lib/modules/labib.ko num_vfs=4 && ip link add link eth1 name ib0 type labib");
+      guest("vm1", "load-labib num_vfs=4 && ip link add link eth1 name ib0 type labib");
   ASSERT_EQ(made.status, 0) << made.output;
   const auto ran = guest("vm1", "RDMOVE_TEST_PF=ib0 identity_test --gtest_filter='KernelVfs.*' 2>&1");
   EXPECT_EQ(ran.status, 0) << ran.output;

@@ -29,6 +29,16 @@ class Ipoib : public Lab {
           "ip route add 10.99.0.0/16 via 10.78.0.100 dev ib0");
   }
 
+  /// The partition's interface, and what `ip` says of it as IPoIB's.
+  static void addPartition(const std::string& vm, const std::string& address) {
+    const Outcome added = guest(vm, "ip link add link ib0 name ib0.8001 type ipoib pkey 0x8001 mode datagram umcast 0 && "
+                                    "ip link set ib0.8001 up && ip addr add " + address + "/24 dev ib0.8001");
+    ASSERT_EQ(added.status, 0) << added.output;
+  }
+  static std::string ipoib(const std::string& netdev) {
+    return guest("vm1", "ip -d link show " + netdev + " | grep -o 'ipoib pkey.*umcast [0-9]*'").output;
+  }
+
   void TearDown() override {
     for (const char* vm : {"vm1", "peer"})
       guest(vm, "kill -- -$(cat /run/lab-ipoib.pid) $(pidof dnsmasq) $(pidof ping); ip link del ib0");
@@ -118,6 +128,26 @@ TEST_F(Ipoib, comes_back_by_its_guid_with_all_that_was_on_it_and_the_peer_is_tol
       << guest("vm1", "ip addr show ib0; tail /var/log/rdmove-agent.log").output
       << guest("peer", "cat /tmp/dnsmasq.log").output;
   EXPECT_NE(guest("peer", "cat /tmp/dnsmasq.log").output.find("DHCPACK(ib0) 10.78.0.5"), std::string::npos);
+}
+
+TEST_F(Ipoib, mode_umcast_and_the_interfaces_of_other_partitions_come_back) {
+  addPartition("peer", "10.79.0.100");
+  addPartition("vm1", "10.79.0.1");
+  guest("vm1", "ip link set ib0 type ipoib mode connected; ip link set ib0.8001 type ipoib mode connected umcast 1;"
+               "ip route add 10.98.0.0/16 via 10.79.0.100 dev ib0.8001");
+  ASSERT_EQ(ipoib("ib0"), "ipoib pkey 0xffff mode connected umcast 0000\n");
+  ASSERT_EQ(ipoib("ib0.8001"), "ipoib pkey 0x8001 mode connected umcast 0001\n");
+  ASSERT_EQ(guest("vm1", "ping -c 1 -W 5 10.79.0.100").status, 0);
+
+  const Outcome moved = rdmove("hosta", {"migrate", "vm1", "hostb"});
+  ASSERT_EQ(moved.status, 0) << moved.output;
+
+  EXPECT_EQ(ipoib("ib0"), "ipoib pkey 0xffff mode connected umcast 0000\n");
+  EXPECT_EQ(ipoib("ib0.8001"), "ipoib pkey 0x8001 mode connected umcast 0001\n");
+  EXPECT_EQ(guest("vm1", "ip route show 10.98.0.0/16").output, "10.98.0.0/16 via 10.79.0.100 dev ib0.8001 \n");
+  // The peer's neighbour entry is right again without its having asked: the child was announced as well.
+  EXPECT_EQ(guest("peer", "ping -c 1 -W 5 10.79.0.1").status, 0)
+      << guest("peer", "ip neigh show dev ib0.8001").output << guest("vm1", "ip addr").output;
 }
 
 }  // namespace

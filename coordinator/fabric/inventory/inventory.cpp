@@ -46,6 +46,7 @@ HostAccess makeHostAccess(const std::filesystem::path& sysfs_root) {
   host.port = makeVfPorts(*host.files, makeNetlinkVfPort());
   host.users = makeHostUsers(*host.files);
   host.rdma = makeRdmaDevices();
+  host.dcb = makeDcbPorts();
   return host;
 }
 
@@ -80,6 +81,10 @@ PfInfo Inventory::pf(const SysfsPf& pf, const PoolName& pool) {
   info.mtu = numberIn(*host_.files, netdev + "/mtu");
   if (const auto speed = numberIn(*host_.files, netdev + "/speed"); speed && *speed > 0)
     info.speed_mbit = speed;
+  if (auto dcb = host_.dcb->of(info.netdev)) {
+    info.pfc = std::move(dcb->pfc);
+    info.ets = std::move(dcb->ets);
+  }
   return info;
 }
 

@@ -5,6 +5,7 @@
 #include <memory>
 
 #include "coordinator/fabric/identity/vf_port.hpp"
+#include "coordinator/fabric/inventory/dcb.hpp"
 #include "coordinator/fabric/inventory/host_users.hpp"
 #include "coordinator/fabric/inventory/rdma_devices.hpp"
 #include "coordinator/fabric/sysfs_files.hpp"
@@ -18,6 +19,7 @@ struct HostAccess {
   std::unique_ptr<VfPort> port;
   std::unique_ptr<HostUsers> users;
   std::unique_ptr<RdmaDevices> rdma;
+  std::unique_ptr<DcbPorts> dcb;
 };
 
 HostAccess makeHostAccess(const std::filesystem::path& sysfs_root);

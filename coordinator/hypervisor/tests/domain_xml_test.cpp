@@ -13,6 +13,7 @@ using samples::domainWith;
 using samples::kBridgeNic;
 using samples::kHostdevNic;
 using samples::kPlainHostdev;
+using testing::AllOf;
 using testing::ElementsAre;
 using testing::HasSubstr;
 using testing::IsEmpty;
@@ -152,6 +153,31 @@ TEST(DomainXml, what_a_domain_takes_of_its_host_counts_plugged_vcpus) {
             2U);
   EXPECT_EQ(domainSize("<domain><memory unit='KiB'>1</memory></domain>")->vcpus, 1U);
   EXPECT_FALSE(domainSize("<domain/>"));
+}
+
+TEST(DomainXml, tells_what_a_guest_needs_of_the_machine) {
+  const auto guest = guestMachine(
+      "<domain type='kvm'><os><type arch='x86_64' machine='pc-q35-7.2'>hvm</type></os>"
+      "<cpu mode='host-passthrough' check='none'/></domain>");
+  ASSERT_TRUE(guest) << guest.error().sentence();
+  EXPECT_EQ(guest->arch, "x86_64");
+  EXPECT_EQ(guest->virt_type, "kvm");
+  EXPECT_EQ(guest->machine, "pc-q35-7.2");
+  EXPECT_THAT(guest->cpu, HasSubstr("host-passthrough"));
+  EXPECT_TRUE(seesHostCpu(*guest));
+  const auto model = guestMachine("<domain type='qemu'><cpu mode='custom'><model>qemu64</model></cpu></domain>");
+  ASSERT_TRUE(model);
+  EXPECT_FALSE(seesHostCpu(*model));
+  EXPECT_EQ(model->machine, "");
+  EXPECT_EQ(guestMachine("<domain type='qemu'/>")->cpu, "");
+  EXPECT_FALSE(seesHostCpu(GuestMachine()));
+}
+
+TEST(DomainXml, a_hosts_cpu_is_in_its_capabilities) {
+  EXPECT_THAT(hostCpuOf("<capabilities><host><cpu><arch>x86_64</arch><model>EPYC</model></cpu></host></capabilities>")
+                  .value(),
+              AllOf(HasSubstr("<cpu>"), HasSubstr("EPYC")));
+  EXPECT_EQ(hostCpuOf("<capabilities><host/></capabilities>").error().code, ErrorCode::kNotFound);
 }
 
 }  // namespace

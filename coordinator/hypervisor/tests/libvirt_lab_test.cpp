@@ -243,6 +243,30 @@ TEST_F(LibvirtLab, migrates_with_events_there_and_back) {
   }
 }
 
+TEST_F(LibvirtLab, the_other_host_has_what_the_guest_runs_on_and_says_what_it_has_not) {
+  const auto guest = guestMachine(at_->libvirt->xml(uuid_, XmlKind::kLive).value());
+  ASSERT_TRUE(guest) << guest.error().sentence();
+  ASSERT_FALSE(guest->machine.empty());
+  const auto fits = away_->libvirt->judge(*guest);
+  ASSERT_TRUE(fits) << fits.error().sentence();
+  EXPECT_EQ(fits->machine, "");
+  EXPECT_EQ(fits->cpu, "");
+
+  GuestMachine newer = *guest;
+  newer.machine = "pc-q35-99.0";
+  EXPECT_NE(away_->libvirt->judge(newer)->machine.find("pc-q35-99.0"), std::string::npos);
+  GuestMachine richer = *guest;  // TCG has nothing of AVX-512
+  richer.cpu = "<cpu mode='custom' match='exact'><model>qemu64</model><feature policy='require' name='avx512er'/></cpu>";
+  EXPECT_NE(away_->libvirt->judge(richer)->cpu.find("avx512er"), std::string::npos)
+      << away_->libvirt->judge(richer)->cpu;
+
+  GuestMachine passed = *guest;
+  const auto cpu = at_->libvirt->hostCpu();
+  ASSERT_TRUE(cpu) << cpu.error().sentence();
+  passed.host_cpu = *cpu;
+  EXPECT_EQ(away_->libvirt->judge(passed)->host_cpu, "") << "both hosts are one machine";
+}
+
 TEST_F(LibvirtLab, an_aborted_migration_is_cancelled_and_the_source_runs) {
   MigrationRequest slow = request();
   slow.bandwidth_mib = 1;

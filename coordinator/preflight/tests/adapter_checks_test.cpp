@@ -55,6 +55,20 @@ TEST(CompareAdapters, names_each_difference) {
   EXPECT_THAT(codes(other, adapter()), IsEmpty());
 }
 
+TEST(CompareAdapters, what_is_lossless_at_one_end_is_to_be_so_at_the_other) {
+  PfInfo lossless = adapter();
+  lossless.pfc = "3";
+  PfInfo other = lossless;
+  other.pfc = "none";
+  EXPECT_THAT(codes(lossless, other), ElementsAre("other-pfc"));
+  EXPECT_THAT(codes(lossless, adapter()), ElementsAre("other-pfc")) << "a driver without DCB pauses nothing";
+  other = lossless;
+  lossless.ets = "class 0 (0,1,2,3,4,5,6,7): strict";
+  EXPECT_THAT(codes(lossless, other), IsEmpty());
+  other.ets = "class 0 (0,1,2,3,4,5,6,7): ets 100 %";
+  EXPECT_THAT(codes(lossless, other), ElementsAre("other-ets"));
+}
+
 TEST(CompareAdapters, firmwares_of_two_kinds_are_not_compared) {
   PfInfo other = adapter();
   other.driver = "mlx4_core";

@@ -134,7 +134,7 @@ TEST_F(ArrivalRoom, an_address_that_another_domain_there_declares_is_refused) {
 TEST_F(ArrivalRoom, the_adapter_that_it_would_come_to_is_compared_with_the_one_that_it_leaves) {
   pfs[0].mtu = 1500;
   pfs[1].mtu = 9000;
-  facts.adapters = {{DeviceAlias("ua-rdma0"), "", "", 9000, std::nullopt}};
+  facts.adapters = {{DeviceAlias("ua-rdma0"), "", "", 9000, std::nullopt, "", ""}};
   EXPECT_EQ(answer(), (Answer{{"smaller-mtu", Severity::kWarning}}));
   facts.adapters[0].alias = DeviceAlias("ua-other");
   EXPECT_EQ(answer(), Answer());
@@ -143,6 +143,34 @@ TEST_F(ArrivalRoom, the_adapter_that_it_would_come_to_is_compared_with_the_one_t
 TEST_F(ArrivalRoom, a_clock_that_is_hours_off_is_said) {
   facts.clock = std::chrono::system_clock::now() - std::chrono::hours(3);
   EXPECT_EQ(answer(), (Answer{{"clocks", Severity::kWarning}}));
+}
+
+TEST_F(ArrivalRoom, a_machine_type_or_cpu_that_is_not_to_be_had_is_refused) {
+  facts.machine = {"x86_64", "kvm", "pc-q35-9.2", "<cpu mode='custom'/>", ""};
+  EXPECT_CALL(hypervisor, judge).WillOnce([](const GuestMachine& guest) {
+    EXPECT_EQ(guest.machine, "pc-q35-9.2");
+    EXPECT_EQ(guest.cpu, "<cpu mode='custom'/>");
+    return MachineVerdict{"the machine 'pc-q35-9.2' is not supported", "avx512f is missing", ""};
+  });
+  EXPECT_EQ(answer(), (Answer{{"machine-type", Severity::kError}, {"cpu", Severity::kError}}));
+}
+
+// libvirt starts such a guest without a look, and an operator with hosts of several kinds may have his reasons.
+TEST_F(ArrivalRoom, of_a_guest_that_sees_its_hosts_cpu_a_warning_is_given) {
+  facts.machine = {"x86_64", "kvm", "pc-q35-7.2", "<cpu mode='host-passthrough'/>", "<cpu><model>Host</model></cpu>"};
+  EXPECT_CALL(hypervisor, judge).WillOnce(Return(MachineVerdict{"", "", "avx512f is missing"}));
+  EXPECT_EQ(answer(), (Answer{{"host-cpu", Severity::kWarning}}));
+}
+
+TEST_F(ArrivalRoom, a_source_that_tells_no_machine_is_not_judged) {
+  EXPECT_CALL(hypervisor, judge).Times(0);
+  EXPECT_EQ(answer(), Answer());
+}
+
+TEST_F(ArrivalRoom, a_libvirt_that_cannot_judge_refuses_nothing) {
+  facts.machine.machine = "pc-q35-7.2";
+  EXPECT_CALL(hypervisor, judge).WillOnce(Return(failure(ErrorCode::kUnavailable, "look", "gone")));
+  EXPECT_EQ(answer(), Answer());
 }
 
 }  // namespace

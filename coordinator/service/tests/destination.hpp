@@ -44,6 +44,8 @@ class FakeHypervisor : public Hypervisor {
   MOCK_METHOD(Result<std::unique_ptr<ByteChannel>>, openChannel,
               (const DomainUuid&, const std::string&, ChannelListener&), (override));
   MOCK_METHOD(Result<HostSize>, hostSize, (), (override));
+  MOCK_METHOD(Result<std::string>, hostCpu, (), (override));
+  MOCK_METHOD(Result<MachineVerdict>, judge, (const GuestMachine&), (override));
   MOCK_METHOD(Result<std::string>, version, (), (override));
 };
 
