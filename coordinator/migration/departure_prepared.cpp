@@ -109,9 +109,9 @@ void DepartureSession::recall(Attempt attempt) {
           return failure(ErrorCode::kConflict, what, "a migration of it runs",
                          "Wait for it, or end it with virsh domjobabort " + plan.domain + ".");
         }
-        const bool off =
-            !status || status->state == DomainState::kAbsent || status->state == DomainState::kShutOff;
-        if (off || (status->run_reason == RunReason::kMigrationCanceled && !before)) return Word{false, true};
+        // Paused: an earlier try may have paused it, to ask first, and is to let it go on.
+        const bool runs = status && status->state == DomainState::kRunning;
+        if (!runs || (status->run_reason == RunReason::kMigrationCanceled && !before)) return Word{false, true};
         const auto partner = services_.partners.find(plan.destination);
         const auto answered = partner ? (*partner)->withdraw(plan.id, false)
                                       : Result<WithdrawAnswer>(tl::unexpected(partner.error()));

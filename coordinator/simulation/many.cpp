@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 #include <sqlite3.h>
+#include <unistd.h>
 
 namespace rdmove::simulation {
 
@@ -12,10 +13,11 @@ void quickenSqlite() {
 }
 
 Sum runMany(std::uint64_t first_seed, std::uint64_t migrations, const std::filesystem::path& directory,
-            std::size_t most_failures) {
+            std::size_t most_failures, const std::function<void(std::uint64_t seed, const Sum&)>& before) {
   const auto began = std::chrono::steady_clock::now();
   Sum sum;
   for (std::uint64_t seed = first_seed; sum.migrations < migrations; ++seed) {
+    if (before) before(seed, sum);
     Simulation simulation(seed, directory);
     Report report = simulation.run();
     ++sum.seeds;
@@ -33,7 +35,14 @@ Sum runMany(std::uint64_t first_seed, std::uint64_t migrations, const std::files
 
 int printMany(std::uint64_t first_seed, std::uint64_t migrations, const std::filesystem::path& directory,
               bool transitions) {
-  const Sum sum = runMany(first_seed, migrations, directory);
+  const bool live = ::isatty(STDERR_FILENO) != 0;
+  std::uint64_t next = 0;
+  const auto progress = [&](std::uint64_t seed, const Sum& so_far) {
+    if (!live && so_far.migrations < next) return;
+    next = so_far.migrations + 10'000;
+    fmt::print(stderr, "{}seed {}, {} migrations{}", live ? "\r" : "", seed, so_far.migrations, live ? "" : "\n");
+  };
+  const Sum sum = runMany(first_seed, migrations, directory, 20, progress);
   for (const Report& failure : sum.failures) {
     fmt::print("seed {}: VIOLATION of \"{}\": {}\n", failure.seed, failure.violation->rule,
                failure.violation->what);

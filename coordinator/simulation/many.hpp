@@ -1,6 +1,7 @@
 // Many simulations, one seed after another, until so many migrations were made.
 #pragma once
 
+#include <functional>
 #include <vector>
 
 #include "coordinator/simulation/simulation.hpp"
@@ -22,11 +23,13 @@ struct Sum {
 /// of its locks and counters. What it does is the same.
 void quickenSqlite();
 
-/// Stops early after `most_failures`.
+/// Stops early after `most_failures`. `before` is told of each seed that is begun, and what there is so far.
 Sum runMany(std::uint64_t first_seed, std::uint64_t migrations, const std::filesystem::path& directory,
-            std::size_t most_failures = 20);
+            std::size_t most_failures = 20,
+            const std::function<void(std::uint64_t seed, const Sum&)>& before = {});
 
-/// The same, told on standard output; 1 when an invariant did not hold.
+/// The same, told on standard output; 1 when an invariant did not hold. How far it is goes to standard error, so that
+/// the seed is known on which the program itself ends.
 int printMany(std::uint64_t first_seed, std::uint64_t migrations, const std::filesystem::path& directory,
               bool transitions);
 

@@ -42,6 +42,7 @@ const Fault kFaults[] = {
     {"a_vm_that_ran_and_ended_before_its_arrival_looked_may_have_run", {50011380}},
     {"an_arrival_is_not_over_before_its_last_plug_is", {50000979, 100000478}},
     {"a_vf_is_not_leased_for_an_arrival_that_is_over", {50021138}},
+    {"a_copy_that_was_paused_until_the_partner_is_asked_goes_on_when_it_never_ran_there", {40031187}},
     {"a_way_back_that_cannot_know_who_runs_the_vm_takes_the_operators_word", {40020367}},
 };
 
