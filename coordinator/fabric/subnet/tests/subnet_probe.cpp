@@ -65,6 +65,8 @@ std::string answer(Subnet& subnet, Memory& memory, Words& words) {
   const std::string command = words.word();
   if (command == "path")
     return toldIfAny(subnet.path(words.gid()), [](const Path& path) { return lid(path.to); });
+  if (command == "partition")
+    return toldIfAny(subnet.path(words.gid()), [](const Path& path) { return path.pkey.str(); });
   if (command == "node") return toldIfAny(subnet.node(words.guid()), node);
   if (command == "ask") return told(subnet.ask(words.lid()), node);
   if (command == "cable") return toldIfAny(subnet.attachment(words.lid(), 1), cable);
