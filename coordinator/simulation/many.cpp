@@ -40,7 +40,8 @@ int printMany(std::uint64_t first_seed, std::uint64_t migrations, const std::fil
   const auto progress = [&](std::uint64_t seed, const Sum& so_far) {
     if (!live && so_far.migrations < next) return;
     next = so_far.migrations + 10'000;
-    fmt::print(stderr, "{}seed {}, {} migrations{}", live ? "\r" : "", seed, so_far.migrations, live ? "" : "\n");
+    fmt::print(stderr, "{}seed {}, {} migrations, {} seeds failed{}", live ? "\r" : "", seed, so_far.migrations,
+               so_far.failures.size(), live ? "" : "\n");
   };
   const Sum sum = runMany(first_seed, migrations, directory, 20, progress);
   for (const Report& failure : sum.failures) {

@@ -115,8 +115,11 @@ std::unique_ptr<Following> SimulatedPartner::follow(const MigrationId& id,
                                                     std::function<void(Error)> broken) {
   auto stream = std::make_shared<FollowStream>(
       world_, client_, id,
-      [&process = process_](std::function<void()> what) { process.post(std::move(what)); }, std::move(report),
-      std::move(broken));
+      // What holds the session may outlive the daemon that it was of.
+      [&process = process_, life = process_.life()](std::function<void()> what) {
+        if (!life.expired()) process.post(std::move(what));
+      },
+      std::move(report), std::move(broken));
   stream->open();
   return std::make_unique<Followed>(std::move(stream));
 }
