@@ -227,6 +227,8 @@ void DepartureSession::onLifecycle(Lifecycle event, LifecycleDetail detail) {
     note("libvirt says that the domain has left");
     if (adopting_) transferEnded({});
   }
+  // libvirt says this word only of what it had paused for the switch, which a daemon that was down has not seen.
+  if (event == Lifecycle::kResumed && detail == LifecycleDetail::kMigrated && transferring) rememberSwitch();
   if (event == Lifecycle::kResumed && switched_ && !ended()) pauseSecondCopy();
   if ((event == Lifecycle::kStopped && detail != LifecycleDetail::kMigrated) ||
       event == Lifecycle::kCrashed) {

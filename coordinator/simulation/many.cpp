@@ -37,17 +37,23 @@ int printMany(std::uint64_t first_seed, std::uint64_t migrations, const std::fil
               bool transitions) {
   const bool live = ::isatty(STDERR_FILENO) != 0;
   std::uint64_t next = 0;
+  std::size_t told = 0;
+  const auto tell = [&](const Sum& of) {  // as it is found: the rest may take the night
+    for (; told < of.failures.size(); ++told) {
+      const Report& failure = of.failures[told];
+      fmt::print("seed {}: VIOLATION of \"{}\": {}\n", failure.seed, failure.violation->rule, failure.violation->what);
+    }
+    std::fflush(stdout);
+  };
   const auto progress = [&](std::uint64_t seed, const Sum& so_far) {
+    tell(so_far);
     if (!live && so_far.migrations < next) return;
     next = so_far.migrations + 10'000;
     fmt::print(stderr, "{}seed {}, {} migrations, {} seeds failed{}", live ? "\r" : "", seed, so_far.migrations,
                so_far.failures.size(), live ? "" : "\n");
   };
   const Sum sum = runMany(first_seed, migrations, directory, 20, progress);
-  for (const Report& failure : sum.failures) {
-    fmt::print("seed {}: VIOLATION of \"{}\": {}\n", failure.seed, failure.violation->rule,
-               failure.violation->what);
-  }
+  tell(sum);
   if (transitions) {
     for (const auto& [transition, count] : sum.taken) fmt::print("{:9} {}\n", count, transition);
   }

@@ -5,6 +5,7 @@ rdmove_test(metrics_test SOURCES ${CMAKE_CURRENT_LIST_DIR}/metrics_test.cpp ${CM
 rdmove_test(partner_service_test
   SOURCES ${PROJECT_SOURCE_DIR}/coordinator/preflight/tests/occupancy_test.cpp
           ${PROJECT_SOURCE_DIR}/coordinator/preflight/tests/arrival_room_test.cpp
+          ${PROJECT_SOURCE_DIR}/coordinator/preflight/tests/examiner_test.cpp
           ${PROJECT_SOURCE_DIR}/coordinator/preflight/tests/identity_claims_test.cpp
           ${PROJECT_SOURCE_DIR}/coordinator/migration/tests/alias_grant_test.cpp
           ${PROJECT_SOURCE_DIR}/coordinator/migration/tests/definition_test.cpp

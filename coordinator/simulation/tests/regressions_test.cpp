@@ -30,7 +30,7 @@ const Fault kFaults[] = {
     {"a_definition_that_a_degraded_arrival_left_wrong_is_right_after_the_way_back",
      {10011645, 10032200, 10045700, 10056212}},
     {"a_copy_that_libvirt_resumes_is_paused_by_a_departure_that_has_not_seen_the_switch",
-     {10015184, 10042195, 10056046}},
+     {10015184, 10042195, 10056046, 60000379}},
     {"a_running_vm_keeps_its_vf_when_libvirtd_goes_away_over_the_sweeps_question", {10020189, 10040963, 10048621}},
     {"a_debt_is_not_forgotten_by_a_daemon_that_is_killed_as_it_takes_it_over", {10034533, 10049038, 10056859}},
     {"a_simulated_agent_that_has_prepared_names_no_holdout_when_it_is_asked_again", {20007179}},

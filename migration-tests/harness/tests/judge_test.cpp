@@ -141,6 +141,7 @@ struct Breach {
   std::function<void(Case&)> make;
   const char* said;
 };
+void PrintTo(const Breach& breach, std::ostream* out) { *out << breach.name; }
 
 class JudgeBreach : public ::testing::TestWithParam<Breach> {};
 
