@@ -30,6 +30,8 @@ Result<void> defineAsItIs(Hypervisor& hypervisor, Fabric& fabric, const Plan& pl
 }  // namespace
 
 void DepartureSession::replug(Attempt attempt) {
+  // Another mover's migration has begun since and come to its switch: its end decides.
+  if (switched_) return settle(Step::kReplug, attempt, [this, attempt] { replug(attempt); });
   struct Replugged {
     std::optional<Error> ended;  ///< the domain's own end: there is nothing to plug into
     bool went = false;           ///< the partner had let it in after all
@@ -84,6 +86,7 @@ void DepartureSession::replug(Attempt attempt) {
       [this, attempt](Result<Replugged> result) {
         if (!result) return answer(Step::kReplug, attempt, tl::unexpected(result.error()));
         if (result->went) return arrivedThere();
+        if (switched_) return replug(attempt);
         domain_ended_ = result->ended.has_value();
         if (domain_ended_) keepBlame(*result->ended);
         answer(Step::kReplug, attempt, {});

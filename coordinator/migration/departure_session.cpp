@@ -216,7 +216,9 @@ const PartnerConfig& DepartureSession::partnerConfig() const {
 
 void DepartureSession::onLifecycle(Lifecycle event, LifecycleDetail detail) {
   const bool transferring = (transfer_started_ || announced_) && !transfer_over_;
-  if (event == Lifecycle::kSuspended && transferring &&
+  // Another mover may begin as the way back is made: what it switches is not ours to plug into.
+  const bool switches = transferring || (announced_ && record_.phase == "Replugging");
+  if (event == Lifecycle::kSuspended && switches &&
       (detail == LifecycleDetail::kMigrated || detail == LifecycleDetail::kPostcopy)) {
     rememberSwitch();
     note("paused here for the switch");
@@ -228,7 +230,7 @@ void DepartureSession::onLifecycle(Lifecycle event, LifecycleDetail detail) {
     if (adopting_) transferEnded({});
   }
   // libvirt says this word only of what it had paused for the switch, which a daemon that was down has not seen.
-  if (event == Lifecycle::kResumed && detail == LifecycleDetail::kMigrated && transferring) rememberSwitch();
+  if (event == Lifecycle::kResumed && detail == LifecycleDetail::kMigrated && switches) rememberSwitch();
   if (event == Lifecycle::kResumed && switched_ && !ended()) pauseSecondCopy();
   if ((event == Lifecycle::kStopped && detail != LifecycleDetail::kMigrated) ||
       event == Lifecycle::kCrashed) {

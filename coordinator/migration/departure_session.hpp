@@ -89,7 +89,8 @@ class DepartureSession : public Session, private DepartureActions {
   void transferEnded(Result<void> result);
   void watchProgress();
   void readProgress(bool start_postcopy);
-  void settle(Step step, Attempt attempt);
+  /// `then` goes on when it is this host's; without it the step has succeeded.
+  void settle(Step step, Attempt attempt, std::function<void()> then = {});
   /// It runs, or has run, at the destination: what runs here from now on is a second copy.
   void arrivedThere();
   void rememberSwitch();

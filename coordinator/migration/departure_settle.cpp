@@ -83,19 +83,22 @@ Result<bool> wentThere(Partners& partners, const Plan& plan, std::optional<Opera
   return answered->running_there || answered->ran_there;
 }
 
-void DepartureSession::settle(Step step, Attempt attempt) {
+void DepartureSession::settle(Step step, Attempt attempt, std::function<void()> then) {
   offload<WhoRuns>(
       [this, plan = plan_, switched = switched_, before = canceled_before_, word = word_] {
         return whoRuns(services_.hypervisor, services_.partners, plan, switched, before, word);
       },
-      [this, step, attempt](Result<WhoRuns> who) {
+      [this, step, attempt, then = std::move(then)](Result<WhoRuns> who) {
         if (!who) return answer(step, attempt, tl::unexpected(who.error()));
         if (who->there) return arrivedThere();
         transfer_over_ = true;
         switched_ = false;  // proven: the RESUMED that follows is ours
         remember("switched", "no");
-        if (!who->paused_here) return answer(step, attempt, {});
-        inWorker(step, attempt, [this, uuid = plan_.uuid] { return services_.hypervisor.resume(uuid); });
+        if (!who->paused_here) return then ? then() : answer(step, attempt, {});
+        offload<void>([this, uuid = plan_.uuid] { return services_.hypervisor.resume(uuid); },
+                      [this, step, attempt, then](Result<void> resumed) {
+                        resumed && then ? then() : answer(step, attempt, resumed);
+                      });
       });
 }
 

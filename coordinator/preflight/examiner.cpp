@@ -126,6 +126,7 @@ void Examiner::findDevice(Look& look, const VfDeclaration& vf) {
                       "Add it to /etc/rdmove/rdmoved.toml, or correct the metadata with rdmove define.");
   }
   const auto device = rdmove::findDevice(look.live_xml, vf.alias);
+  if (!device && device.error().code != ErrorCode::kNotFound) return look.fail("bad-device", device.error());
   const auto owed = std::find_if(look.owed.begin(), look.owed.end(), [&](const MovingVf& each) {
     return each.declaration.alias == vf.alias && each.declaration.pool == vf.pool;
   });

@@ -140,6 +140,52 @@ TEST_F(ArrivalRoom, the_adapter_that_it_would_come_to_is_compared_with_the_one_t
   EXPECT_EQ(answer(), Answer());
 }
 
+TEST_F(ArrivalRoom, a_source_that_is_not_configured_is_told_so) {
+  config.partners.clear();
+  EXPECT_EQ(answer(), (Answer{{"unknown-source", Severity::kError}}));
+}
+
+TEST_F(ArrivalRoom, a_domain_that_is_there_already_is_refused) {
+  DomainStatus there;
+  there.name = "vm1";
+  there.state = DomainState::kPaused;
+  ON_CALL(hypervisor, find).WillByDefault(Return(there));
+  EXPECT_EQ(answer(), (Answer{{"domain-there", Severity::kError}}));
+}
+
+TEST_F(ArrivalRoom, another_domain_with_its_name_is_refused) {
+  plan.uuid = DomainUuid("uuid-of-vm1");
+  ON_CALL(hypervisor, find).WillByDefault([](const std::string& name) -> Result<DomainStatus> {
+    if (name != "vm1") return failure(ErrorCode::kNotFound, "find", "no such domain");
+    DomainStatus namesake;
+    namesake.name = "vm1";
+    namesake.uuid = DomainUuid("uuid-of-another");
+    return namesake;
+  });
+  EXPECT_EQ(answer(), (Answer{{"name-taken", Severity::kError}}));
+}
+
+TEST_F(ArrivalRoom, a_pool_that_is_not_for_that_partner_is_refused) {
+  config.partners[HostName("hosta")].pools.clear();
+  EXPECT_EQ(answer(), (Answer{{"no-pool-there", Severity::kError}}));
+}
+
+TEST_F(ArrivalRoom, a_host_says_what_its_pools_have_and_that_one_has_nothing) {
+  PoolConfig bridge;
+  bridge.name = PoolName("slots");
+  bridge.kind = PoolConfig::Kind::kBridge;
+  bridge.bridge = "br0";
+  config.pools[bridge.name] = bridge;
+  config.partners.clear();
+  ON_CALL(fabric, pfs).WillByDefault(Return(pfs));
+  ON_CALL(fabric, vfs).WillByDefault(Return(vfs));
+  std::map<std::string, Severity> said;
+  for (const Finding& finding : Examiner(loop, hypervisor, fabric, partners, agents, config).examineHost())
+    said[finding.code] = finding.severity;
+  EXPECT_EQ(said.at("pool"), Severity::kOk);
+  EXPECT_EQ(said.at("pool-empty"), Severity::kError);
+}
+
 TEST_F(ArrivalRoom, a_clock_that_is_hours_off_is_said) {
   facts.clock = std::chrono::system_clock::now() - std::chrono::hours(3);
   EXPECT_EQ(answer(), (Answer{{"clocks", Severity::kWarning}}));

@@ -1,4 +1,4 @@
-// What the host of a VM finds wrong before it asks anybody else: one line for each thing, by its code.
+// What the host of a VM finds wrong, and how it hears of the partner: one line for each thing, by its code.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -32,7 +32,25 @@ class FakeAgent : public AgentLink {
   const std::optional<std::vector<Holdout>>& holdouts_;
 };
 
-/// A VM with nothing wrong, for a case to spoil.
+class FakePartner : public Partner {
+ public:
+  Result<void> said{};  // to the greeting
+  Result<std::vector<Finding>> found{std::vector<Finding>()};
+  Result<void> hello() override { return said; }
+  Result<std::vector<Finding>> examine(const Plan&, const SourceFacts&) override { return found; }
+  Result<HostRoom> room() override { return HostRoom(); }
+  Result<std::vector<LeasedVf>> reserve(const Plan&, std::chrono::milliseconds) override {
+    return std::vector<LeasedVf>();
+  }
+  Result<void> releaseIdentity(const MigrationId&, const Traffic&) override { return {}; }
+  Result<WithdrawAnswer> withdraw(const MigrationId&, bool) override { return WithdrawAnswer(); }
+  std::unique_ptr<Following> follow(const MigrationId&, std::function<void(ArrivalReport)>,
+                                    std::function<void(Error)>) override {
+    return nullptr;
+  }
+};
+
+/// A VM with nothing wrong that is to go to a host with nothing wrong, for a case to spoil.
 struct Vm {
   Result<DomainStatus> status = DomainStatus{"vm1", DomainUuid("uuid-of-vm1"), DomainState::kRunning, RunReason::kOther,
                                              true,  false, "running"};
@@ -45,13 +63,16 @@ struct Vm {
       "bus='0x05' slot='0x00' function='0x0'/></interface>";
   Result<VfName> place = VfName("0000:3b:00.2");
   std::optional<std::vector<Holdout>> holdouts{std::in_place};
+  std::string destination = "hostb";
+  std::vector<PoolName> shared = {PoolName("vfs")};
+  FakePartner partner{};
 
   [[nodiscard]] std::string xml() const {
     return "<domain>" + memory + "<devices>" + device + "</devices></domain>";
   }
 };
 
-std::vector<std::string> codesOf(const Vm& vm) {
+std::vector<std::string> codesOf(Vm vm) {
   struct Agents : AgentLinks {
     explicit Agents(const Vm& of) : vm(of) {}
     std::unique_ptr<AgentLink> open(const DomainUuid&) override { return std::make_unique<FakeAgent>(vm.holdouts); }
@@ -59,13 +80,21 @@ std::vector<std::string> codesOf(const Vm& vm) {
   } links(vm);
   NiceMock<FakeHypervisor> hypervisor;
   NiceMock<FakeFabric> fabric;
-  NoPartners partners;
+  struct Known : Partners {
+    explicit Known(FakePartner& one) : hostb(one) {}
+    Result<Partner*> find(const HostName& name) override {
+      if (name.str() == "hostb") return &hostb;
+      return failure(ErrorCode::kNotFound, "reach " + name.str(), "the configuration does not name it");
+    }
+    FakePartner& hostb;
+  } partners(vm.partner);
   AgentDesk agents{links};
   Config config;
   config.host = HostName("hosta");
   PoolConfig pool;
   pool.kind = PoolConfig::Kind::kSriov;
   config.pools[PoolName("vfs")] = pool;
+  config.partners[HostName("hostb")].pools = vm.shared;
   ON_CALL(hypervisor, find).WillByDefault(Return(vm.status));
   ON_CALL(hypervisor, list).WillByDefault(Return(std::vector<DomainStatus>()));
   ON_CALL(hypervisor, metadata).WillByDefault(Return(vm.metadata));
@@ -78,11 +107,16 @@ std::vector<std::string> codesOf(const Vm& vm) {
   std::thread runs([&] { loop.run(); });
   Plan request;
   request.domain = "vm1";
+  request.destination = HostName(vm.destination);
   std::vector<std::string> codes;
-  for (const Finding& finding : Examiner(loop, hypervisor, fabric, partners, agents, config).examineDomain(request)) {
+  const auto seen = Examiner(loop, hypervisor, fabric, partners, agents, config).examine(request);
+  for (const Finding& finding : seen.findings) {
     EXPECT_NE(finding.sentence, "") << finding.code;
     codes.push_back(finding.code);
   }
+  const bool may = std::none_of(seen.findings.begin(), seen.findings.end(),
+                                [](const Finding& finding) { return finding.severity == Severity::kError; });
+  EXPECT_EQ(seen.plan.has_value(), may);
   boost::asio::post(loop, [&] { loop.stop(); });
   runs.join();
   return codes;
@@ -119,6 +153,15 @@ const Case kCases[] = {
     {"memlock", [](Vm& vm) { vm.memory += "<memtune><hard_limit unit='KiB'>5242879</hard_limit></memtune>"; }},
     {"holdout", [](Vm& vm) { vm.holdouts->push_back({4711, "perftest", "mlx5_0"}); }},
     {"no-agent", [](Vm& vm) { vm.holdouts.reset(); }},
+    {"bad-device", [](Vm& vm) { put(vm.device, "bus='0x05' slot='0x00'", "bus='0x05' slot='0x99'"); }},
+    {"same-host", [](Vm& vm) { vm.destination = "hosta"; }},
+    {"no-partner", [](Vm& vm) { vm.destination = "hostc"; }},
+    {"partner-version",
+     [](Vm& vm) { vm.partner.said = failure(ErrorCode::kIncompatible, "greet", "it speaks another version"); }},
+    {"partner-silent", [](Vm& vm) { vm.partner.said = failure(ErrorCode::kTimeout, "greet", "it does not answer"); }},
+    {"partner-silent", [](Vm& vm) { vm.partner.found = failure(ErrorCode::kTimeout, "ask", "it does not answer"); }},
+    {"pool-not-shared", [](Vm& vm) { vm.shared.clear(); }},
+    {"no-free-vf", [](Vm& vm) { vm.partner.found = std::vector<Finding>{{Severity::kError, "no-free-vf", "none", "", ""}}; }},
 };
 
 class Finds : public testing::TestWithParam<Case> {};
@@ -131,7 +174,7 @@ TEST_P(Finds, it_by_its_code) {
 INSTANTIATE_TEST_SUITE_P(Examiner, Finds, testing::ValuesIn(kCases), [](const auto& each) {
   std::string name = each.param.code;
   std::replace(name.begin(), name.end(), '-', '_');
-  return name;
+  return name + "_" + std::to_string(each.index);
 });
 
 TEST(Examiner, finds_nothing_wrong_with_a_vm_that_may_move) {

@@ -43,6 +43,7 @@ const Fault kFaults[] = {
     {"an_arrival_is_not_over_before_its_last_plug_is", {50000979, 100000478}},
     {"a_vf_is_not_leased_for_an_arrival_that_is_over", {50021138}},
     {"a_copy_that_was_paused_until_the_partner_is_asked_goes_on_when_it_never_ran_there", {40031187}},
+    {"a_device_is_not_put_back_into_a_vm_that_another_mover_switches_meanwhile", {80027075}},
     {"a_way_back_that_cannot_know_who_runs_the_vm_takes_the_operators_word", {40020367}},
 };
 
