@@ -64,17 +64,18 @@ void DepartureSession::replug(Attempt attempt) {
           const auto give = [&](Attached attached) {
             return services_.fabric.giveIdentity(where->second, vf, record, attached);
           };
-          if (auto stays = staysHere(services_.hypervisor, plan); !stays) return tl::unexpected(stays.error());
+          // Live only with the device in the VM: before the next try another mover may take the VM where the identity
+          // is live, too.
+          const auto without = [&](const Error& error) -> tl::unexpected<Error> {
+            const auto taken = services_.fabric.takeIdentity(where->second, vf.declaration.identity, record);
+            return tl::unexpected(taken ? error : taken.error());
+          };
+          if (auto stays = staysHere(services_.hypervisor, plan); !stays) return without(stays.error());
           if (auto free = takeAgainFromHost(services_.fabric, services_.hypervisor, where->second); !free)
             return tl::unexpected(free.error());
           if (auto live = give(Attached::kNotYet); !live) return tl::unexpected(live.error());
           auto attached = services_.hypervisor.attach(plan.uuid, *element);
-          if (!attached) {
-            // A migration that has begun since takes the VM where the identity may be live, too.
-            if (staysHere(services_.hypervisor, plan)) return tl::unexpected(attached.error());
-            auto taken = services_.fabric.takeIdentity(where->second, vf.declaration.identity, record);
-            return tl::unexpected(taken ? attached.error() : taken.error());
-          }
+          if (!attached) return without(attached.error());
           if (auto live = give(Attached::kYes); !live) return tl::unexpected(live.error());
         }
         if (debt == Debt::kInherited) {

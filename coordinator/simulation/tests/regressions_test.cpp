@@ -37,7 +37,7 @@ const Fault kFaults[] = {
     {"another_movers_vm_that_the_partner_let_in_is_not_taken_for_one_that_ended", {10047715, 20010192}},
     {"a_transfer_that_was_not_begun_before_a_restart_asks_for_the_release_again", {40008834}},
     {"a_definition_that_another_mover_copied_is_right_though_the_migration_was_ours", {40009022}},
-    {"an_identity_does_not_come_back_while_a_migration_runs", {40017227}},
+    {"an_identity_does_not_come_back_while_a_migration_runs", {40017227, 120006200}},
     {"a_copy_that_runs_while_libvirtd_was_away_is_paused_when_it_is_back", {50007232}},
     {"a_vm_that_ran_and_ended_before_its_arrival_looked_may_have_run", {50011380}},
     {"an_arrival_is_not_over_before_its_last_plug_is", {50000979, 100000478}},
